@@ -1,0 +1,1 @@
+"""The planner, selector, lowering and validator agents."""

@@ -1,0 +1,1 @@
+"""Seed prompts, loaded and hashed."""

@@ -1,0 +1,1 @@
+"""Evaluation suites and their reports."""

@@ -1,0 +1,1 @@
+"""The state machine that runs an optimisation."""

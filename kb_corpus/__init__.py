@@ -1,0 +1,1 @@
+"""Technique cards, one Markdown file each."""

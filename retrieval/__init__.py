@@ -1,0 +1,1 @@
+"""The knowledge base: loading, indexing and searching cards."""

@@ -1,0 +1,1 @@
+"""From TIR to an artifact: a worker process compiles, the assembly is read back and judged."""

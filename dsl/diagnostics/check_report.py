@@ -1,0 +1,92 @@
+"""The checker's answer: `argus check --format json` prints exactly this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, computed_field
+
+from argus.dsl.diagnostics.counterexample import Counterexample
+
+SCHEMA_VERSION = 1
+
+
+class ObligationReport(BaseModel, frozen=True):
+    """One thing that was to be proved, and the verdict on it.
+
+    `id` hashes kind, normalised text and ordinal, never the line: an edit elsewhere keeps it.
+    """
+
+    id: str
+    kind: str
+    origin: Literal["implicit", "written"]
+    text: str
+    file: str
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+    verdict: Literal["proved", "refuted", "unknown"]
+    tier: Literal["affine", "gf2", "table", "smt", "bitvector", "structure"]
+    counterexample: Counterexample | None = None
+    reason: str | None = None
+
+    def render(self, lines: Sequence[str]) -> str:
+        """The counterexample, or one line that says why nothing is known."""
+        if self.counterexample is not None:
+            return self.counterexample.render(lines)
+        where = f"{self.file}:{self.line}:{self.col}"
+        return f"{where}: {self.verdict}[{self.kind}]: {self.text}" + (f" ({self.reason})" if self.reason else "")
+
+
+class CheckReport(BaseModel, frozen=True):
+    """All obligations of one kernel, with what is reported beside them.
+
+    Attributes:
+        assumed: Whether any proof leans on `assume` or an explicit `tag`.
+        bank_conflicts: Worst ways of LDS access, e.g. `{"read_way": 2, "write_way": 1}`, and one row an access site.
+        resources: Budgets, e.g. `lds_bytes`, `accumulator_registers`.
+        assumptions: Preconditions the proofs rest on, as text.
+        vacuous: Why the preconditions admit no execution, if they do not.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    kernel: str
+    target: str
+    contract_sha: str
+    assumed: bool = False
+    seconds: float = 0.0
+    obligations: tuple[ObligationReport, ...] = ()
+    bank_conflicts: dict[str, Any] = {}
+    resources: dict[str, Any] = {}
+    assumptions: tuple[str, ...] = ()
+    vacuous: str | None = None
+    widened: tuple[str, ...] = ()
+
+    @computed_field
+    @property
+    def ok(self) -> bool:
+        """At least one obligation, all proved, preconditions satisfiable: deleting assertions must not pay."""
+        return bool(self.obligations) and self.vacuous is None and self.count("proved") == len(self.obligations)
+
+    def count(self, verdict: Literal["proved", "refuted", "unknown"]) -> int:
+        return sum(o.verdict == verdict for o in self.obligations)
+
+    @property
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        return tuple(o.counterexample for o in self.obligations if o.counterexample is not None)
+
+    def render(self, source: str) -> str:
+        """Everything that is not proved, then a one-line summary."""
+        lines = source.splitlines()
+        out = [o.render(lines) for o in self.obligations if o.verdict != "proved"]
+        if self.vacuous:
+            out.append(f"{self.kernel}: preconditions contradict each other: {self.vacuous}; a vacuous proof is no proof")
+        out.append(
+            f"{self.kernel} ({self.target}): {self.count('proved')} of {len(self.obligations)} obligations proved, "
+            f"{self.count('refuted')} refuted, {self.count('unknown')} unknown"
+            + (", leaning on assumptions" if self.assumed else "")
+            + f" ({self.seconds * 1e3:.0f} ms)"
+        )
+        return "\n".join(out)

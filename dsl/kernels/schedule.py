@@ -30,7 +30,6 @@ class GemmSchedule(BaseModel):
         interleave: MFMAs between two LDS reads that the scheduler is asked for; 0 leaves it to the compiler.
         priority: Raise the wave's priority around the MFMAs.
         swap: Feed B as operand "a": each lane then holds consecutive columns of C and stores 16 bytes.
-        split_k: Parts of the k-range that different blocks reduce; more than one ends in atomic adds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,7 +50,6 @@ class GemmSchedule(BaseModel):
     interleave: int = 0
     priority: bool = False
     swap: bool = False
-    split_k: int = 1
 
     @model_validator(mode="after")
     def _legal(self) -> Self:
@@ -94,7 +92,6 @@ class GemmSchedule(BaseModel):
                 need(chunks in (2, 4, 8, 16) and rows >= 1, f"swizzle of {chunks} chunks on {rows} rows")
                 need(bk % (chunks * 8) == 0, f"{chunks} chunks of 16 bytes do not tile a row of {bk * 2} bytes")
         need(re.fullmatch(r"rows|xcd\(\d+\)|group_m\(\d+\)", self.order) is not None, f"unknown order {self.order!r}")
-        need(1 <= self.split_k <= 32, f"1 to 32 k-parts, not {self.split_k}")
         need(0 <= self.interleave <= 16, f"0 to 16 MFMAs a group, not {self.interleave}")
         return found
 

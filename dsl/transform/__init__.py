@@ -1,0 +1,19 @@
+"""From the surface language to core form: sugar expanded, names resolved, one operation a statement.
+
+Core form, which the checker, the interpreter and every lowering read:
+
+1. No `Ring`, `Fill`, `Use`, `Field`, `Copy`, `OnlineSoftmax`, and no `Store(via="tma")`.
+2. Every fragment operation is the value of an `Assign` with one target; its fragment operands are `Ref`, `Scalar` or
+   `Index`. So are the operands of `MmaInto`, `Store`, `AtomicAdd`, `Component` and `Gather.index`.
+3. Views stay trees, rooted in `Ref`s to tensor parameters and shared buffers: view variables are inlined.
+4. Index expressions mention only size symbols, integer arguments, block and group indices, loop variables and the
+   results of `Split`: integer variables are inlined (they are assigned once).
+5. `For(kind="unroll")` stays; its bound is a constant.
+6. Every shared buffer is an `Assign` of a `Shared` at the top of the body; a ring of S stages becomes buffers with a
+   leading axis of S, indexed by `At(src, i % S)`.
+7. Generated names contain a dot (`r.As`, `acc.t3`), which source text cannot spell.
+
+On gfx942 `with ring.fill() as st` is the body, then `Commit`; `with ring.use() as st` is `Wait(n)`, `Barrier`, the
+body, where n is how many fills run ahead of this use, less one. That number is derived by walking the kernel; it must
+be the same on every path and iteration, else the kernel is refused with the place and both numbers.
+"""

@@ -77,13 +77,20 @@ class GemmSchedule(BaseModel):
         chunk = self.vector // ELEMENT_BYTES
         for name, rows in (("A", bm), ("B", bn)):
             moved = 64 * (2 if self.staging == "dma" else chunk)
-            need(rows * bk % moved == 0, f"{name}'s {rows}x{bk} tile is no multiple of the {moved} elements a wave moves")
+            need(
+                rows * bk % moved == 0, f"{name}'s {rows}x{bk} tile is no multiple of the {moved} elements a wave moves"
+            )
         need(1 <= self.stages <= 4, f"1 to 4 stages, not {self.stages}")
         need(self.staging == "register" or self.stages >= 2, "direct-to-LDS needs at least 2 stages")
         need(self.staging == "register" or self.pad == 0, "direct-to-LDS writes whole rows: no pad")
-        need(not self.prefetch or (self.stages == 1 and self.staging == "register"), "register prefetch is for one stage")
+        need(
+            not self.prefetch or (self.stages == 1 and self.staging == "register"), "register prefetch is for one stage"
+        )
         need(self.wait == "drain" or self.staging == "dma", "counted waits need direct-to-LDS")
-        need(self.pad >= 0 and self.pad * ELEMENT_BYTES % self.lds_align == 0, f"a pad keeps {self.lds_align}-byte alignment")
+        need(
+            self.pad >= 0 and self.pad * ELEMENT_BYTES % self.lds_align == 0,
+            f"a pad keeps {self.lds_align}-byte alignment",
+        )
         if self.swizzle != "none":
             match = re.fullmatch(r"xor\((\d+), unit=8, rows=(\d+)\)", self.swizzle)
             need(match is not None, f"unknown swizzle {self.swizzle!r}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from argus.dsl.diagnostics import NOWHERE, Span
-from argus.dsl.layout import Expr, Linear, Swizzle
+from argus.dsl.layout import ZERO, Expr, Linear, Swizzle
 
 Dtype = Literal["f16", "bf16", "f8", "f32", "i8", "i32", "bool"]
 Space = Literal["global", "shared"]
@@ -124,9 +124,10 @@ class Ring(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MBar(Node):
-    """`mbar(arrivals)`: a barrier in shared memory whose phases complete after so many arrivals (sm_90a)."""
+    """`mbar(arrivals, count=)`: barriers in shared memory whose phases complete after so many arrivals (sm_90a)."""
 
     arrivals: int
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +353,10 @@ class Copy(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyAsync(Node):
-    """`copy_async(dst, src, via=)`: shared `dst` from global `src`, later; joins the wave's open group."""
+    """`copy_async(dst, src, via=)`: shared `dst` from global `src`, later; joins the wave's open group.
+
+    With "tma" also global from shared; then `Wait` covers the reads of the shared side.
+    """
 
     dst: View
     src: View
@@ -392,18 +396,24 @@ class Fence(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrive(Node):
-    """`arrive(bar, bytes=)`: one arrival; with `bytes`, the phase also waits for so many bytes of copies."""
+    """`arrive(bar[slot], bytes=)`: one arrival for each wave that executes it.
+
+    With `bytes`, the phase also waits for so many bytes: those of the TMA copies that the wave issued since its last
+    such arrival.
+    """
 
     bar: str
     bytes: int | None = None
+    slot: Expr = ZERO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitPhase(Node):
-    """`await_phase(bar, i)`: until the barrier has completed i + 1 times."""
+    """`await_phase(bar[slot], i)`: until that barrier has completed i + 1 times; -1 waits for nothing."""
 
     bar: str
     completion: Expr
+    slot: Expr = ZERO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Facts of the targets: constants and tables, no logic."""

@@ -1,0 +1,20 @@
+@kernel(target="gfx942", waves=2)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    bm, bn = block(cdiv(M, 64), cdiv(N, 64), order=group_m(4))
+    As, Bs = shared(bf16, 3, 64, 32), shared(bf16, 3, 64, 32)
+    acc = mma_acc("32x32x8", 64, 64, grid=(2, 1), regs="agpr")
+    store(As[0], load(A.tile(64, 32)[bm, 0], map=linear(8)))
+    store(Bs[0], load(B.tile(64, 32)[bn, 0], map=linear(8)))
+    a, b = load(A.tile(64, 32)[bm, 1], map=linear(8)), load(B.tile(64, 32)[bn, 1], map=linear(8))
+    for kt in range(cdiv(K, 32)):
+        store(As[(kt + 1) % 3], a)
+        store(Bs[(kt + 1) % 3], b)
+        a, b = load(A.tile(64, 32)[bm, kt + 2], map=linear(8)), load(B.tile(64, 32)[bn, kt + 2], map=linear(8))
+        barrier()
+        priority(2)
+        for ks in unroll(4):
+            acc += mma(As[kt % 3].operand("a", acc, ks), Bs[kt % 3].operand("b", acc, ks))
+        priority(0)
+    store(C.tile(64, 64)[bm, bn], acc)

@@ -130,4 +130,4 @@ def _left_out(prove: Prove | None, parse_invariant: ParseInvariant | None) -> It
     if parse_invariant is None:
         yield "invariants were not parsed: no parser was given"
     if not wordpieces.exact():
-        yield "section lengths were estimated from above: the `embed` extra, which has the vocabulary, is not installed"
+        yield "section lengths were estimated: the `embed` extra, which has the vocabulary, is not installed"

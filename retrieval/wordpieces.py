@@ -18,12 +18,12 @@ def exact() -> bool:
 
 
 def count(text: str) -> int:
-    """Word pieces of a text, exact or estimated from above."""
+    """Word pieces of a text, exact or estimated."""
     return (_tokenizer() if exact() else estimate)(text)
 
 
 def estimate(text: str) -> int:
-    """An upper estimate: rare words fall into pieces of about three letters, numbers of two digits."""
+    """Above the exact count for most texts of some length: words fall into pieces of about three letters."""
     pieces = 0
     for word in _WORD.findall(text):
         # Words of up to five letters are mostly whole in the vocabulary.

@@ -1,0 +1,35 @@
+"""check_invariants: the checker's verdict on kernel text, its contract compared with the task's."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from argus.dsl.check import check
+from argus.dsl.diagnostics import CheckReport
+from argus.dsl.frontend import parse
+from argus.dsl.ir.contract import contract_sha
+from argus.dsl.kernels import Problem
+
+
+def check_invariants(text: str | Path, problem: Problem | None = None, *, kernel: str | None = None) -> CheckReport:
+    """Prove every obligation of a kernel, or say what refutes it.
+
+    Args:
+        text: Kernel text, or the path of a file that holds it.
+        problem: Whose contract the kernel must have; without it, the kernel's own contract is what is proved.
+
+    Raises:
+        KernelError: If the text is no kernel.
+    """
+    return check(text, kernel=kernel, contract_sha=None if problem is None else problem_contract_sha(problem))
+
+
+def problem_contract_sha(problem: Problem) -> str:
+    """The hash of the task's contract, as a kernel with that contract would have it."""
+    return _sha(problem.contract, problem.target)
+
+
+@cache
+def _sha(contract: str, target: str) -> str:
+    return contract_sha(parse(f'@kernel(target="{target}", waves=4)\n{contract}    barrier()\n', "<task>"))

@@ -59,15 +59,15 @@ def parse_kernel(text: str, name: str | None = None) -> AsmKernel:
 
     Args:
         text: The whole file as LLVM prints it; other functions in it are skipped.
-        name: Which kernel, with or without the `_kernel` that TVM appends; None: the only one.
+        name: Which of several kernels, with or without the `_kernel` that TVM appends.
 
     Raises:
         ToolchainError: If the file holds no such kernel, or branches to a label that is not there.
     """
-    kernels = {match[1]: match[2] for match in _KERNEL.finditer(text)}
-    wanted = [x for x in kernels if name is None or x in (name, f"{name}_kernel")]
+    kernels: dict[str, str] = dict(_KERNEL.findall(text))
+    wanted = [x for x in kernels if len(kernels) == 1 or x in (name, f"{name}_kernel")]
     if len(wanted) != 1:
-        raise ToolchainError(f"assembly holds kernels {sorted(kernels)}, not exactly one called {name!r}")
+        raise ToolchainError(f"the assembly holds kernels {sorted(kernels)}, not exactly one called {name!r}")
     symbol = wanted[0]
     return AsmKernel(symbol, _blocks(text, symbol), _metadata(text, symbol, kernels[symbol]))
 

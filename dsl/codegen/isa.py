@@ -26,7 +26,7 @@ _READS_DESTINATION = re.compile(
 )
 _SALU_KEEPS_SCC = re.compile(r"s_(mov|cmov|cselect|mul|pack|bfm|getpc|brev|ff[01]|flbit|sext)")
 _SALU_READS_SCC = re.compile(r"s_(cselect|cmov|addc|subb|cbranch_scc)")
-_SALU_QUIET = re.compile(r"s_(nop|sleep|setprio|set|icache|dcache|sendmsg|trap|ttrace|incperf|decperf|wakeup|inst_pref|code_end)")
+_SALU_QUIET = re.compile(r"s_(nop|sleep|set|icache|dcache|sendmsg|trap|ttrace|incperf|decperf|wakeup|code_end)")
 _BRANCH = re.compile(r"s_(branch|cbranch|endpgm|setpc|swappc|call|rfe)")
 _SMEM = re.compile(r"s_(load|buffer_load|scratch_load|memtime|memrealtime|atomic)")
 _LDS_RETURNS = re.compile(r"ds_(read|\w+_rtn|swizzle|permute|bpermute|consume|append|ordered)")

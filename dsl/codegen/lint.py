@@ -64,8 +64,8 @@ class _Queue:
         self.unordered = frozenset()
 
     def join(self, other: _Queue) -> _Queue:
-        ages = {r: min(self.registers.get(r, _OLDEST), other.registers.get(r, _OLDEST))
-                for r in self.registers.keys() | other.registers.keys()}  # fmt: skip
+        either = self.registers.keys() | other.registers.keys()
+        ages = {r: min(self.registers.get(r, _OLDEST), other.registers.get(r, _OLDEST)) for r in either}
         return _Queue(
             ages,
             self.reads | other.reads,
@@ -160,7 +160,7 @@ def _check_barrier(state: _State, x: Instruction, in_flight: int, report: Report
     if writes:
         report(x, f"barrier reached with up to {writes} LDS writes outstanding; lgkmcnt(0) must come before it")
     if reads:
-        report(x, f"barrier reached with up to {reads} LDS reads outstanding: another wave may overwrite what they read")
+        report(x, f"barrier reached with up to {reads} LDS reads outstanding: other waves may overwrite what they read")
     if copies > in_flight:
         report(
             x,

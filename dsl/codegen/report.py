@@ -49,7 +49,8 @@ class Estimate(BaseModel, frozen=True):
     """A time computed from compiled code; never a measurement.
 
     Attributes:
-        lower_bound_us: The floor of any kernel for this problem: the largest of its MFMA, HBM and LDS bounds, plus launch.
+        lower_bound_us: The floor of any kernel for this problem: the largest of its MFMA, HBM and LDS bounds, plus
+            launch.
         bound: The resource that takes most of the time; `next_bound` the second.
         resources_us: What each resource alone would need.
     """

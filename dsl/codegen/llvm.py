@@ -76,9 +76,8 @@ def _generate(ir: str, device_ll: str, symbol: str, budget: Budget) -> Code:
     builder = _llvm.create_pass_builder(machine, _llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
     optimised = str(module)
-    if budget.agpr:
-        # The optimiser infers "no AGPRs" from their absence in the IR, before registers are assigned.
-        optimised = _with_attributes(optimised, {"amdgpu-agpr-alloc": None})
+    # The optimiser infers "no AGPRs" from their absence in the IR; only now is there a choice.
+    optimised = _with_attributes(optimised, {"amdgpu-agpr-alloc": None if budget.agpr else "0"})
     # Emission changes the module: each parses its own.
     asm = machine.emit_assembly(_llvm.parse_assembly(optimised, context))
     return Code(optimised, asm, machine.emit_object(_llvm.parse_assembly(optimised, context)))
@@ -104,7 +103,6 @@ def _prepared(ir: str, budget: Budget) -> str:
         {
             "amdgpu-flat-work-group-size": f"{budget.threads},{budget.threads}",
             "amdgpu-waves-per-eu": None if waves is None else f"{waves},{waves}",
-            "amdgpu-agpr-alloc": None if budget.agpr else "0",
         },
     )
     # TVM's alias tags are named by addresses and hold two views of one buffer to be distinct; LLVM sees the same from

@@ -9,7 +9,6 @@ import functools
 import importlib
 from typing import Any
 
-from argus.dsl.codegen.narrow_bf16 import narrow_bf16
 from argus.dsl.diagnostics import NOWHERE, Code, Diagnostic, KernelError
 from argus.dsl.targets.gfx942 import LDS_BYTES
 
@@ -75,7 +74,7 @@ def _passes() -> Tir:
             s_tir.StmtSimplify(),
             s_tir.LowerOpaqueBlock(),
             tir.FlattenBuffer(),
-            tir.prim_func_pass(_narrow_bf16, opt_level=0),
+            tir.prim_func_pass(_refuse_bf16_buffers, opt_level=0),
             tir.BF16ComputeLegalize(),
             tir.NarrowDataType(32),
             tir.VectorizeLoop(True),
@@ -97,8 +96,15 @@ def _passes() -> Tir:
     )
 
 
-def _narrow_bf16(func: Tir, _module: Tir, _context: Tir) -> Tir:
-    return narrow_bf16(func)
+def _refuse_bf16_buffers(func: Tir, _module: Tir, _context: Tir) -> Tir:
+    """The next pass would widen them to float32: LDS doubles, and MFMA operands turn into other bits."""
+
+    def check(allocation: Tir) -> None:
+        name, kind = allocation.buffer.name, allocation.buffer.ty
+        assert kind.dtype.dtype != "bfloat16", f"buffer {name} holds bfloat16: allocate uint16 and reinterpret"
+
+    _ffi.structural_walk(func.body, (_tvm.tirx.AllocBuffer, check))
+    return func
 
 
 def _is_kernel(func: Tir) -> bool:

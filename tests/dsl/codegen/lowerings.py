@@ -1,6 +1,6 @@
 """Lowered kernels written as TVMScript, and misbehaviour on demand; a worker loads this file by path.
 
-`request.text` names what to do: the name of a function below, perhaps with an argument after a space.
+`request.text` names what to do: a function below, perhaps with arguments, as in `scale threads=512`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ define void @fenced_barrier() alwaysinline {
 
 
 def lower(request: CompileRequest) -> Lowered:
-    name, _, argument = request.text.partition(" ")
-    make = globals()[name]
-    return make(argument) if argument else make()
+    name, *words = request.text.split()
+    pairs = [word.split("=") for word in words]
+    return globals()[name](**{key: int(value) if value.isdigit() else value for key, value in pairs})
 
 
 def _prim_func(source: str) -> object:
@@ -38,9 +38,8 @@ def _prim_func(source: str) -> object:
     return tvm.script.from_source("#\n" + source)
 
 
-def scale(threads: int | str = 256) -> Lowered:
+def scale(threads: int = 256) -> Lowered:
     """B[i] = 2 * A[i] for i < M."""
-    threads = int(threads)
     func = _prim_func(f"""
 @T.prim_func(s_tir=True)
 def scale(M: T.int32, A: T.Buffer((M,), "float32"), B: T.Buffer((M,), "float32")):
@@ -54,9 +53,9 @@ def scale(M: T.int32, A: T.Buffer((M,), "float32"), B: T.Buffer((M,), "float32")
     return Lowered(func, "scale", threads, None, False, params, (f"((M + {threads - 1}) // {threads})", "1", "1"), "")
 
 
-def lds(size_bytes: int | str) -> Lowered:
+def lds(size_bytes: int) -> Lowered:
     """A kernel that keeps `size_bytes` of LDS alive."""
-    halves = int(size_bytes) // 2
+    halves = size_bytes // 2
     func = _prim_func(f"""
 @T.prim_func(s_tir=True)
 def lds(A: T.Buffer((65536,), "float16")):
@@ -75,17 +74,23 @@ def lds(A: T.Buffer((65536,), "float16")):
 
 
 def gemm(
-    dtype: str = "float16", tile: int = 128, waves_per_eu: int | None = None, agpr: bool = False, grid: int = 2
+    dtype: str = "float16", tile: int = 128, waves_per_eu: int | None = None, agpr: int = 0, grid: int = 2
 ) -> Lowered:
     """C = A · Bᵀ in tiles of `tile` x `tile` x 32 by `grid` x `grid` waves, single-stage; sizes are multiples."""
     codegen: Any = importlib.import_module("tvm.target.codegen")
     bf16 = dtype == "bfloat16"
     mfma: int = codegen.llvm_lookup_intrinsic_id("llvm.amdgcn.mfma.f32.32x32x8" + ("bf16.1k" if bf16 else "f16"))
 
-    def operand(load: str) -> str:
-        return f'T.reinterpret("int16x4", {load})' if bf16 else load
+    register = "uint16" if bf16 else dtype  # bfloat16 travels as bits
+
+    def bits(load: str, as_type: str) -> str:
+        return f'T.reinterpret("{as_type}", {load})' if bf16 else load
 
     threads, atoms = 64 * grid * grid, tile // grid // 32
+    a, b = (
+        f"{name}[T.ramp(({block} * {tile} + (tx + v * {threads}) // 4) * K + ko * 32 + (tx % 4) * 8, 1, 8)]"
+        for name, block in (("A", "by"), ("B", "bx"))
+    )
     row, loads = 32 + 8, tile * 32 // (threads * 8)
     source = f'''
 @T.prim_func(s_tir=True)
@@ -95,19 +100,17 @@ def gemm(M: T.int32, N: T.int32, K: T.int32, A: T.Buffer((M * K,), "{dtype}"), B
     for by in T.thread_binding((M + {tile - 1}) // {tile}, thread="blockIdx.y"):
         for bx in T.thread_binding((N + {tile - 1}) // {tile}, thread="blockIdx.x"):
             for tx in T.thread_binding({threads}, thread="threadIdx.x"):
-                As = T.alloc_buffer(({tile * row},), "{dtype}", scope="shared")
-                Bs = T.alloc_buffer(({tile * row},), "{dtype}", scope="shared")
+                As = T.alloc_buffer(({tile * row},), "{register}", scope="shared")
+                Bs = T.alloc_buffer(({tile * row},), "{register}", scope="shared")
                 acc = T.alloc_buffer(({atoms * atoms * 16},), "float32", scope="local")
-                fa = T.alloc_buffer(({atoms * 8},), "{dtype}", scope="local")
-                fb = T.alloc_buffer(({atoms * 8},), "{dtype}", scope="local")
+                fa = T.alloc_buffer(({atoms * 8},), "{register}", scope="local")
+                fb = T.alloc_buffer(({atoms * 8},), "{register}", scope="local")
                 for i in T.unroll({atoms * atoms}):
                     acc[T.ramp(i * 16, 1, 16)] = T.Broadcast(T.float32(0), 16)
                 for ko in T.serial(K // 32):
                     for v in T.unroll({loads}):
-                        As[T.ramp(((tx + v * {threads}) // 4) * {row} + (tx % 4) * 8, 1, 8)] = A[
-                            T.ramp((by * {tile} + (tx + v * {threads}) // 4) * K + ko * 32 + (tx % 4) * 8, 1, 8)]
-                        Bs[T.ramp(((tx + v * {threads}) // 4) * {row} + (tx % 4) * 8, 1, 8)] = B[
-                            T.ramp((bx * {tile} + (tx + v * {threads}) // 4) * K + ko * 32 + (tx % 4) * 8, 1, 8)]
+                        As[T.ramp(((tx + v * {threads}) // 4) * {row} + (tx % 4) * 8, 1, 8)] = {bits(a, "uint16x8")}
+                        Bs[T.ramp(((tx + v * {threads}) // 4) * {row} + (tx % 4) * 8, 1, 8)] = {bits(b, "uint16x8")}
                     T.evaluate(T.call_extern("void", "fenced_barrier"))
                     for kk in T.unroll(2):
                         for m in T.unroll({atoms}):
@@ -119,8 +122,8 @@ def gemm(M: T.int32, N: T.int32, K: T.int32, A: T.Buffer((M * K,), "{dtype}"), B
                             for m in T.unroll({atoms}):
                                 for n in T.unroll({atoms}):
                                     acc[T.ramp((m * {atoms} + n) * 16, 1, 16)] = T.call_llvm_pure_intrin(
-                                        T.uint32({mfma}), {operand("fa[T.ramp(m * 8 + h * 4, 1, 4)]")},
-                                        {operand("fb[T.ramp(n * 8 + h * 4, 1, 4)]")},
+                                        T.uint32({mfma}), {bits("fa[T.ramp(m * 8 + h * 4, 1, 4)]", "int16x4")},
+                                        {bits("fb[T.ramp(n * 8 + h * 4, 1, 4)]", "int16x4")},
                                         acc[T.ramp((m * {atoms} + n) * 16, 1, 16)],
                                         T.int32(0), T.int32(0), T.int32(0), dtype="float32x16")
                     T.evaluate(T.call_extern("void", "fenced_barrier"))
@@ -135,7 +138,7 @@ def gemm(M: T.int32, N: T.int32, K: T.int32, A: T.Buffer((M * K,), "{dtype}"), B
     sizes = tuple(ParamSpec(name, "size", "int32") for name in "MNK")
     params = (*tensors, ParamSpec("C", "tensor", "float32"), *sizes)
     blocks = (f"((N + {tile - 1}) // {tile})", f"((M + {tile - 1}) // {tile})", "1")
-    return Lowered(_prim_func(source), "gemm", threads, waves_per_eu, agpr, params, blocks, FENCED_BARRIER)
+    return Lowered(_prim_func(source), "gemm", threads, waves_per_eu, bool(agpr), params, blocks, FENCED_BARRIER)
 
 
 def unselectable() -> Lowered:
@@ -159,6 +162,19 @@ def wide(A: T.Buffer((512,), "float16")):
     return Lowered(func, "wide", 64, None, False, (ParamSpec("A", "tensor", "float16"),), ("1", "1", "1"), helper)
 
 
+def hidden_lds() -> Lowered:
+    """LDS over the limit that no allocation of TIR shows: LLVM ends the process."""
+    helper = """
+@big = internal addrspace(3) global [70000 x i8] undef, align 16
+define void @fenced_barrier() alwaysinline {
+  store volatile i8 0, ptr addrspace(3) @big
+  ret void
+}
+"""
+    kernel = lds(4096)
+    return Lowered(kernel.func, "lds", 64, None, False, kernel.params, kernel.grid, helper)
+
+
 def mistaken() -> Lowered:
     raise KernelError(Diagnostic(code=Code.BAD_SHAPE, message="no", span=Span("k.py", 3, 5, 3, 9), hint="yes"))
 
@@ -179,11 +195,10 @@ def hang(marker: str) -> Lowered:
     raise AssertionError
 
 
-def slow(argument: str) -> Lowered:
-    """Sleep, then compile: `MARKER SECONDS`."""
-    marker, seconds = argument.rsplit(" ", 1)
+def slow(marker: str, seconds: int) -> Lowered:
+    """Say in `marker` that it began, sleep, then compile."""
     _mark(marker)
-    time.sleep(float(seconds))
+    time.sleep(seconds)
     return scale()
 
 
@@ -199,15 +214,35 @@ def chatter() -> Lowered:
     return scale()
 
 
-def pid() -> Lowered:
-    """A kernel of a different name in each process."""
-    kernel = scale()
-    return Lowered(kernel.func, f"scale_{os.getpid()}", 256, None, False, kernel.params, kernel.grid, "")
-
-
 def hog() -> Lowered:
     """Ask for more memory than a worker may have."""
     return scale(len(bytearray(3 << 30)))
+
+
+def bf16_buffer() -> Lowered:
+    """Allocates what TVM would widen."""
+    func = _prim_func("""
+@T.prim_func(s_tir=True)
+def wide(A: T.Buffer((64,), "bfloat16")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((64,), "bfloat16", scope="shared")
+            S[tx] = A[tx]
+            A[tx] = S[63 - tx]
+""")
+    return Lowered(func, "wide", 64, None, False, (ParamSpec("A", "tensor", "bfloat16"),), ("1", "1", "1"), "")
+
+
+def undeclared() -> Lowered:
+    """Takes a tensor that its parameters do not name."""
+    kernel = scale()
+    return Lowered(kernel.func, "scale", 256, None, False, kernel.params[1:], kernel.grid, "")
+
+
+def miscounted() -> Lowered:
+    """Declares another workgroup size than it binds."""
+    kernel = scale()
+    return Lowered(kernel.func, "scale", 128, None, False, kernel.params, kernel.grid, "")
 
 
 def _mark(marker: str) -> None:

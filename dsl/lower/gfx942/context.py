@@ -1,0 +1,150 @@
+"""What every part of the lowering shares: the kernel, its variables, its registers and its LDS objects."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from argus.dsl.ir import Dtype, Kernel, Node, Shared, TensorParam
+from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
+from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap
+from argus.dsl.lower.gfx942 import tir
+from argus.dsl.lower.gfx942.emit import Emitter
+from argus.dsl.lower.gfx942.errors import unsupported
+from argus.dsl.lower.gfx942.facts import Facts, constant
+from argus.dsl.lower.gfx942.index import Indices
+from argus.dsl.lower.gfx942.tir import Tir
+from argus.dsl.lower.gfx942.views import SharedView
+from argus.dsl.targets.atoms import ATOMS
+
+WAVE = 64
+# bf16 is moved and multiplied as bits; nothing adds two of them.
+REGISTER_DTYPES: Mapping[Dtype, str] = {"f16": "float16", "bf16": "uint16", "f32": "float32", "i32": "int32"}
+TENSOR_DTYPES: Mapping[Dtype, str] = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "i32": "int32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A variable in registers: a thread's slots in a local buffer."""
+
+    type: FragType
+    registers: Tir
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What `wait(n)` means for the instruction stream: at most so many vector memory instructions pending."""
+
+    vmcnt: int
+
+
+@dataclass(slots=True)
+class Context:
+    """State of one lowering.
+
+    Attributes:
+        thread, lane, wave: Linear thread of the block, its lane, and its wave (a scalar register).
+        tensors: Flat global buffers by parameter.
+        scalars: Number arguments by parameter.
+        bound: Values named in the prelude.
+        full: The loop counter whose tiles are known to lie inside their tensors; None: none.
+        vmcnt: Per `Wait` (by identity): vector memory instructions that may stay pending.
+        asynchronous: Copies are in flight across barriers, so these must not drain them.
+    """
+
+    kernel: Kernel
+    types: Types
+    facts: Facts
+    emit: Emitter
+    indices: Indices
+    thread: Tir
+    lane: Tir
+    wave: Tir
+    tensors: Mapping[str, Tir]
+    scalars: Mapping[str, Tir]
+    vmcnt: Mapping[int, int]
+    asynchronous: bool
+    bound: dict[Hashable, Tir] = field(default_factory=dict[Hashable, Tir])
+    full: str | None = None
+    vmem_in_region: bool = False
+    group_open: bool = False
+    fragments: dict[str, Fragment] = field(default_factory=dict[str, Fragment])
+    objects: dict[tuple[str, tuple[int, ...]], Tir] = field(default_factory=dict[tuple[str, tuple[int, ...]], Tir])
+
+    @property
+    def threads(self) -> int:
+        return WAVE * self.kernel.waves
+
+    def fragment(self, name: str, node: Node) -> Fragment:
+        """The registers of a variable; allocated at its first definition."""
+        if name not in self.fragments:
+            kind = self.types.frags[name]
+            if kind.dtype not in REGISTER_DTYPES:
+                raise unsupported(node, f"{kind.dtype} registers are not lowered yet")
+            slots = slot_count(kind.map, kind.shape, self.threads, node)
+            registers = self.emit.allocate(name, slots, REGISTER_DTYPES[kind.dtype], "local")
+            self.fragments[name] = Fragment(kind, registers, slots)
+        return self.fragments[name]
+
+    def lds(self, view: SharedView, node: Node) -> Tir:
+        """The LDS object of a view's stage: one each, so that LLVM can tell the stages apart."""
+        stage: list[int] = []
+        for index, extent in zip(view.stage, view.buffer.shape, strict=False):
+            number = constant(index)
+            if number is None:
+                raise unsupported(
+                    node,
+                    "the stage of a shared buffer must follow from the loop: (kt + c) % stages, or a constant",
+                    "start the loop at a constant and index by its variable modulo the stages",
+                )
+            if not 0 <= number < extent:
+                raise unsupported(node, f"stage {number} of a buffer with {extent} stages")
+            stage.append(number)
+        key = (view.name, tuple(stage))
+        if key not in self.objects:
+            name = "_".join([view.name, *map(str, stage)])
+            self.objects[key] = self.emit.allocate(
+                name, lds_elements(view.buffer), REGISTER_DTYPES[view.buffer.dtype], "shared"
+            )
+        return self.objects[key]
+
+    def param(self, name: str) -> TensorParam:
+        return self.types.params[name]
+
+
+def lds_elements(buffer: Shared) -> int:
+    """Elements of one stage, padding included."""
+    rows, columns = buffer.shape[-2:] if len(buffer.shape) > 1 else (1, buffer.shape[0])
+    return rows * (columns + buffer.pad)
+
+
+def lds_bytes(buffer: Shared) -> int:
+    """Bytes of all stages."""
+    stages = 1
+    for extent in buffer.shape[:-2]:
+        stages *= extent
+    return stages * lds_elements(buffer) * DTYPE_BYTES[buffer.dtype]
+
+
+def slot_count(frag_map: FragMap, shape: tuple[int, ...], threads: int, node: Node) -> int:
+    """Elements of a fragment that one thread holds."""
+    elements = 1
+    for extent in shape:
+        elements *= extent
+    match frag_map:
+        case Linear(vector):
+            return -(-elements // (vector * threads)) * vector
+        case Accumulator():
+            return accumulator_atoms(frag_map)[0] * accumulator_atoms(frag_map)[1] * ATOMS[frag_map.atom].d_regs
+        case OperandMap(side=side, acc=acc, pack=pack):
+            atoms = accumulator_atoms(acc)[0 if side == "a" else 1]
+            return atoms * ATOMS[acc.atom].k_lane * pack
+        case _:
+            raise unsupported(node, "only tiles, accumulators and operands are lowered as fragments yet")
+
+
+def accumulator_atoms(acc: Accumulator) -> tuple[int, int]:
+    """Atoms of one wave along rows and columns."""
+    atom = ATOMS[acc.atom]
+    return acc.m // acc.grid[0] // atom.m, acc.n // acc.grid[1] // atom.n

@@ -1,0 +1,60 @@
+"""Accumulators and matrix instructions."""
+
+from __future__ import annotations
+
+from argus.dsl.ir import Frag, MmaAcc, MmaInto, Ref
+from argus.dsl.layout import OperandMap
+from argus.dsl.lower.gfx942 import tir
+from argus.dsl.lower.gfx942.context import Context, Fragment, accumulator_atoms
+from argus.dsl.lower.gfx942.errors import unsupported
+from argus.dsl.targets.atoms import ATOMS
+
+# By atom and operand type; bf16 comes as 16-bit integers.
+INTRINSICS = {
+    ("32x32x8", "f16"): "llvm.amdgcn.mfma.f32.32x32x8f16",
+    ("16x16x16", "f16"): "llvm.amdgcn.mfma.f32.16x16x16f16",
+    ("32x32x8", "bf16"): "llvm.amdgcn.mfma.f32.32x32x8bf16.1k",
+    ("16x16x16", "bf16"): "llvm.amdgcn.mfma.f32.16x16x16bf16.1k",
+}
+
+
+def accumulator(ctx: Context, target: str, node: MmaAcc) -> None:
+    """`target = mma_acc(...)`: zeros."""
+    fragment = ctx.fragment(target, node)
+    lanes = ATOMS[node.atom].d_regs
+    for first in range(0, fragment.slots, lanes):
+        ctx.emit.add(tir.store(fragment.registers, tir.broadcast(tir.f32(0.0), lanes), first, lanes))
+
+
+def mma_into(ctx: Context, node: MmaInto) -> None:
+    """`acc += mma(a, b)`: every atom of the wave once for each k-step of the pack, so that neighbours never depend."""
+    acc, a, b = ctx.fragment(node.acc, node), _operand(ctx, node, node.a), _operand(ctx, node, node.b)
+    kind, other = a.type.map, b.type.map
+    assert isinstance(kind, OperandMap)
+    assert isinstance(other, OperandMap)
+    key = (kind.acc.atom, a.type.dtype)
+    if key not in INTRINSICS:
+        raise unsupported(node, f"the {kind.acc.atom} matrix instruction on {a.type.dtype} is not lowered yet")
+    if kind.side != "a" or other.side != "b" or kind.pack != other.pack:
+        raise unsupported(node, 'mma takes an "a" and a "b" operand of the same pack')
+    atom = ATOMS[kind.acc.atom]
+    rows, columns = accumulator_atoms(kind.acc)
+    lane_k, depth = atom.k_lane * kind.pack, atom.k_lane
+    zero = tir.i32(0)
+    for half in range(kind.pack):
+        for p in range(rows):
+            for q in range(columns):
+                x = tir.load(a.registers, p * lane_k + half * depth, depth)
+                y = tir.load(b.registers, q * lane_k + half * depth, depth)
+                at = (p * columns + q) * atom.d_regs
+                old = tir.load(acc.registers, at, atom.d_regs)
+                made = tir.pure_intrinsic(
+                    tir.vector("float32", atom.d_regs), INTRINSICS[key], x, y, old, zero, zero, zero
+                )
+                ctx.emit.add(tir.store(acc.registers, made, at, atom.d_regs))
+
+
+def _operand(ctx: Context, node: MmaInto, frag: Frag) -> Fragment:
+    if not isinstance(frag, Ref) or not isinstance(ctx.types.frags[frag.name].map, OperandMap):
+        raise unsupported(node, "mma takes operands of shared memory")
+    return ctx.fragment(frag.name, node)

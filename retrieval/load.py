@@ -103,7 +103,7 @@ def parse_card(text: str, path: Path) -> CardFile:
     try:
         card = Card.model_validate({**data, "sections": _sections(body, body_line, path)})
     except ValidationError as error:
-        raise CardError([_schema_problem(path, lines, e["loc"], e["msg"]) for e in error.errors()]) from error
+        raise CardError([_schema_problem(path, lines, loc, message) for loc, message in _causes(error)]) from error
     if card.id != path.stem:
         raise _error(
             path, lines[("id",)], "file-name", f"id {card.id!r} in a file named {path.name!r}: they must agree"
@@ -229,6 +229,16 @@ def _nearest(lines: Mapping[Place, int], place: Place) -> int:
     while place and place not in lines:
         place = place[:-1]
     return lines.get(place, 1)
+
+
+def _causes(error: ValidationError) -> list[tuple[Place, str]]:
+    """Without the sequences that are found too short only because their items were refused."""
+    places = [e["loc"] for e in error.errors()]
+    return [
+        (e["loc"], e["msg"])
+        for e in error.errors()
+        if e["type"] != "too_short" or not any(p != e["loc"] and p[: len(e["loc"])] == e["loc"] for p in places)
+    ]
 
 
 def _schema_problem(path: Path, lines: Mapping[Place, int], loc: Place, message: str) -> Problem:

@@ -17,3 +17,36 @@ On gfx942 `with ring.fill() as st` is the body, then `Commit`; `with ring.use() 
 body, where n is how many fills run ahead of this use, less one. That number is derived by walking the kernel; it must
 be the same on every path and iteration, else the kernel is refused with the place and both numbers.
 """
+
+from __future__ import annotations
+
+from argus.dsl.ir.nodes import Kernel
+from argus.dsl.transform.base import Pass
+from argus.dsl.transform.expand_copy import ExpandCopy
+from argus.dsl.transform.expand_online_softmax import ExpandOnlineSoftmax
+from argus.dsl.transform.expand_rings import ExpandRings
+from argus.dsl.transform.expand_tma_store import ExpandTmaStore
+from argus.dsl.transform.flatten import Flatten
+from argus.dsl.transform.hoist import Hoist
+from argus.dsl.transform.resolve import Resolve
+
+TO_CORE: tuple[Pass, ...] = (
+    ExpandCopy(),
+    ExpandTmaStore(),
+    ExpandOnlineSoftmax(),
+    Flatten(),
+    Resolve(),
+    ExpandRings(),
+    Hoist(),
+)
+
+
+def to_core(kernel: Kernel) -> Kernel:
+    """The core form of a kernel.
+
+    Raises:
+        KernelError: For names out of scope, and for sugar that has no expansion.
+    """
+    for step in TO_CORE:
+        kernel = step(kernel)
+    return kernel

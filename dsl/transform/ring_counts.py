@@ -1,0 +1,62 @@
+"""Which fill, which use: how often the statements of a block fill or use a ring, as an index expression."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from argus.dsl.diagnostics import Code
+from argus.dsl.ir.linear import equal, product, total, trips
+from argus.dsl.ir.nodes import Elect, Fill, For, If, Role, Stmt, Use
+from argus.dsl.ir.report import kernel_error
+from argus.dsl.ir.show_expr import show_expr
+from argus.dsl.layout import ONE, ZERO, Expr
+from argus.dsl.layout import names as variables
+
+Event = Literal["fill", "use"]
+
+
+def count(body: tuple[Stmt, ...], ring: str, event: Event) -> Expr:
+    """How often one run of `body` fills (uses) `ring`.
+
+    Raises:
+        KernelError: If the number depends on the path, or is different in each iteration.
+    """
+    out: Expr = ZERO
+    for statement in body:
+        out = total(out, _count(statement, ring, event))
+    return out
+
+
+def _count(node: Stmt, ring: str, event: Event) -> Expr:
+    match node:
+        case Fill(ring=name, body=body) | Use(ring=name, body=body):
+            hit = name == ring and isinstance(node, Fill if event == "fill" else Use)
+            return total(ONE if hit else ZERO, count(body, ring, event))
+        case Role(body=body) | Elect(body=body):
+            return count(body, ring, event)
+        case If(body=body, orelse=orelse):
+            taken, other = count(body, ring, event), count(orelse, ring, event)
+            if not equal(taken, other):
+                message = f"`{ring}` has {_times(taken, event)} on one path and {_times(other, event)} on the other"
+                hint = f"{event} on every path; a tile outside the tensor reads as zero"
+                raise kernel_error(Code.BAD_CALL, node.span, message, hint)
+            return taken
+        case For(targets=targets, body=body):
+            inner = count(body, ring, event)
+            if inner == ZERO:
+                return ZERO
+            if variables(inner) & set(targets):
+                message = f"each iteration has {_times(inner, event)} of `{ring}`: which stage follows is not known"
+                raise kernel_error(
+                    Code.UNSUPPORTED, node.span, message, "give the inner loop the same bound in every iteration"
+                )
+            if node.kind == "tiles":
+                message = f"`{ring}` is {event}ed in a loop over tiles inside another block"
+                raise kernel_error(Code.UNSUPPORTED, node.span, message, "put the loop over tiles outermost")
+            return product(trips(node.bounds[0], node.bounds[1]), inner)
+        case _:
+            return ZERO
+
+
+def _times(n: Expr, event: Event) -> str:
+    return f"{show_expr(n)} {event}{'' if n == ONE else 's'}"

@@ -13,6 +13,7 @@ from argus.dsl.codegen.machine import Residency, run_once, run_steady
 from argus.dsl.codegen.mainloop import Path, main_loop, path
 from argus.dsl.codegen.program import Busy, busy, mfma_flop, translate
 from argus.dsl.codegen.report import Estimate, Resource
+from argus.dsl.codegen.steps import Step
 from argus.dsl.codegen.workload import Workload, access, operand_reuse
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.targets import gfx942
@@ -130,8 +131,7 @@ def _cost(way: Path, work: Workload, resident: int) -> _Cost:
     around = busy(prologue).plus(busy(epilogue))
     trip = busy(body)
     if body:
-        warm, measured = _repetitions(len(body) * residency.total)
-        steady = run_steady(body, residency, warm=warm, measured=measured)
+        steady = _steady_clk(body, residency)
         clk += (trips - 1) * max(steady, _busiest_clk(trip, residency))
     wave = around.plus(trip, trips)
     return _Cost(max(clk, _busiest_clk(wave, residency)), drained - clk if drained > clk else 0.0, wave)
@@ -149,10 +149,12 @@ def _trips(way: Path, work: Workload) -> float:
     return max(0.0, (work.flop_per_block / work.waves - around) / each)
 
 
-def _repetitions(steps: int) -> tuple[int, int]:
-    """Trips to warm up and to measure, of `steps` each for all waves together: many short ones, few long ones."""
-    trips = min(32, max(8, _STEPS // steps))
-    return trips // 4, trips - trips // 4
+def _steady_clk(body: tuple[Step, ...], residency: Residency) -> float:
+    """Clk of one trip; short bodies are repeated more often, and several blocks are started at several phases."""
+    phases, fewest = (4, 12) if residency.blocks > 1 else (1, 8)
+    trips = min(32, max(fewest, _STEPS // (len(body) * residency.total))) // phases
+    warm = max(1, trips // 4)
+    return run_steady(body, residency, warm=warm, measured=trips - warm, phases=phases)
 
 
 def _busiest_clk(wave: Busy, residency: Residency) -> float:

@@ -31,20 +31,29 @@ def run_once(program: tuple[Step, ...], residency: Residency) -> tuple[float, fl
     Returns:
         When the last wave is done with its memory operations acknowledged, and when the fabric has drained; clk.
     """
-    units, ends = _run(program, residency, trips=None)
+    units, ends = _run(program, residency, [0.0] * residency.blocks, trips=None)
     return max(ends), max(*ends, units.fabric)
 
 
-def run_steady(program: tuple[Step, ...], residency: Residency, *, warm: int, measured: int) -> float:
+def run_steady(program: tuple[Step, ...], residency: Residency, *, warm: int, measured: int, phases: int = 1) -> float:
     """The resident waves repeat the program without end, as a stream of blocks in their main loops does.
 
+    Blocks that share a CU fall into step or out of it by chance, and stay so; the result is the mean over `phases`
+    evenly spread delays from one block to the next. Trips of all waves are counted, so that a wave which runs ahead
+    of another does not change it.
+
     Returns:
-        Clk in which the waves complete one trip each, averaged over `measured` trips after `warm` ones. A wave that
-        runs ahead of another does not change it: trips of all waves are counted.
+        Clk in which the waves complete one trip each, averaged over `measured` trips after `warm` ones.
     """
-    _, ends = _run(program, residency, trips=warm + measured)
-    ends.sort()
-    return (ends[residency.total * (warm + measured) - 1] - ends[residency.total * warm - 1]) / measured
+    found: list[float] = []
+    for phase in range(phases):
+        period = found[0] if found else 0.0
+        starts = [block * phase / phases % 1.0 * period for block in range(residency.blocks)]
+        _, ends = _run(program, residency, starts, trips=warm + measured)
+        ends.sort()
+        last, first = ends[residency.total * (warm + measured) - 1], ends[residency.total * warm - 1]
+        found.append((last - first) / measured)
+    return sum(found) / phases
 
 
 def _draw(block: int, trip: int) -> float:
@@ -52,13 +61,15 @@ def _draw(block: int, trip: int) -> float:
     return (0.5 + 0.7548776662466927 * trip + 0.5698402909980532 * block) % 1.0
 
 
-def _run(program: tuple[Step, ...], residency: Residency, trips: int | None) -> tuple[Units, list[float]]:
+def _run(
+    program: tuple[Step, ...], residency: Residency, starts: list[float], *, trips: int | None
+) -> tuple[Units, list[float]]:
     """Times at which waves reached the program's end; with `trips`, until each wave did so that often on average."""
     units = Units()
     waves = _waves(residency)
     arrived: list[list[tuple[float, int]]] = [[] for _ in range(residency.blocks)]
     # (when, priority, last issue, wave): the least is served first.
-    ready: list[tuple[float, int, float, int]] = [(0.0, 0, 0.0, i) for i in range(residency.total)]
+    ready = sorted((starts[wave.block], 0, 0.0, i) for i, wave in enumerate(waves))
     ends: list[float] = []
     while ready:
         t, _, _, i = heappop(ready)
@@ -74,7 +85,8 @@ def _run(program: tuple[Step, ...], residency: Residency, trips: int | None) -> 
             wave.last = t
             t = step.issue(units, wave, t)
             wave.at += 1
-            if wave.at == len(program):
+            ended = wave.at == len(program)
+            if ended:
                 ends.append(t if trips else max(t, wave.vm[-1] if wave.vm else 0.0))
                 if trips is None:
                     break
@@ -91,6 +103,9 @@ def _run(program: tuple[Step, ...], residency: Residency, trips: int | None) -> 
                     for _, other in waiting:
                         heappush(ready, (t, -waves[other].priority, waves[other].last, other))
                     waiting.clear()
+                break
+            if ended:  # let the others catch up, whose trips count as well
+                heappush(ready, (t, -wave.priority, wave.last, i))
                 break
     return units, ends
 

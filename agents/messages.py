@@ -214,11 +214,18 @@ class Belief(_Fact):
 
 
 class ProposalView(_Fact):
-    """A proposal as the selector sees it. `score` is the log of the stated speedup."""
+    """A proposal as the selector sees it.
+
+    Attributes:
+        behind: log of the parent's time over the best kernel's: what must be gained before anything is won.
+        score: log of the stated speedup over the parent.
+        belief: On the log gain over the parent.
+    """
 
     index: int
     techniques: tuple[str, ...]
     parent: int
+    behind: float = 0.0
     level: Level
     open: bool
     schedule_sha: str

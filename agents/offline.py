@@ -155,7 +155,7 @@ def _next_edit(task: LoweringTask, best: _Checked, tried: set[str]) -> str | Non
     edits = [edit for c in found for edit in repair.candidates(best.text, c, task.contract)]
     if best.answer.code == "contract":
         edits += repair.with_contract(best.text, task.contract)
-    if not found and not edits:
+    if not task.feedback and not found:
         # Told only that it is wrong: any edit is as good as another.
         edits = repair.blind(best.text, task.contract)
         rng = np.random.default_rng([task.seed, len(tried)])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import BaseModel
-
 from argus.dsl.diagnostics import CheckReport
 from argus.dsl.kernels import Problem
+from argus.retrieval.query import SearchResult
 from argus.tools.results import CompileResult, TestReport
 
 
@@ -30,6 +29,6 @@ class Toolbox(Protocol):
         """Numerics against the task's reference, held-out sizes included."""
         ...
 
-    def search_knowledge(self, query: str, *, problem: Problem, top: int = 5) -> BaseModel:
+    def search_knowledge(self, query: str, *, problem: Problem, top: int = 5) -> SearchResult:
         """Passages of the knowledge base for a question."""
         ...

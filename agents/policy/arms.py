@@ -86,7 +86,7 @@ def realise(
 
 
 def eligible(catalogue: Catalogue, parent: Attempt, tried: set[str], order: Order) -> list[ArmView]:
-    """The arms of one parent, by card name.
+    """The arms of one parent, by card name. Cards without a change are none: only a model can apply them.
 
     Args:
         catalogue: The cards, and what judges their changes.
@@ -105,15 +105,17 @@ def eligible(catalogue: Catalogue, parent: Attempt, tried: set[str], order: Orde
     present = set(catalogue.active(parent.schedule))
     arms: list[ArmView] = []
     for card in catalogue.optimisations():
+        if card.change is None or not _fits_here(card, known, present):
+            continue
         bundle = _missing(catalogue, card, present)
-        if bundle is None or not _fits_here(card, known, present):
+        if bundle is None:
             continue
         resources = _resources(parent)
         relieves = relief_views(card)
         covered = _covered(catalogue, [*bundle, card.id])
         choices = _choices(catalogue, schedule, card, bundle, tried, covered=covered)
         ranked = shortlist(choices, lambda some, n, name=card.id: order(name, some, n))
-        if card.change is not None and not ranked:
+        if not ranked:
             continue
         promised = priors.promised(relieves, resources)
         arms.append(
@@ -195,8 +197,6 @@ def _bring_all(card: Card, bring: Callable[[str], bool]) -> bool:
 def _choices(
     catalogue: Catalogue, parent: Schedule, card: Card, bundle: Sequence[str], tried: set[str], *, covered: bool
 ) -> list[Choice]:
-    if card.change is None:
-        return []
     before = catalogue.family.predict(parent, catalogue.problem)
     cards = [*(catalogue.cards[name] for name in bundle), card]
     found: list[Choice] = []
@@ -218,7 +218,12 @@ def _changed(catalogue: Catalogue, parent: Schedule, cards: Sequence[Card], para
         IllegalStep: As `realise`.
     """
     try:
-        new = catalogue.schedule(change.apply_all(cards, parent.model_dump(), params))
+        # One card cannot undo another's change when it is alone.
+        if len(cards) == 1:
+            fields = change.apply(cards[0], parent.model_dump(), params.get(cards[0].id))
+        else:
+            fields = change.apply_all(cards, parent.model_dump(), params)
+        new = catalogue.schedule(fields)
         for card in cards:
             _refuse_broken_constraints(card, params, new, parent)
     except ValueError as error:

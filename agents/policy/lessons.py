@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from argus.agents.attempt import Attempt, TimeKind, sha
 from argus.agents.messages import Lesson
 from argus.agents.policy.posterior import CARRY_LIMIT, Moments, NormalInverseGamma, posterior
+from argus.agents.prompts import Prompt, load
 
 MIN_STEPS = 2
 MAX_LESSONS = 20
@@ -117,6 +118,11 @@ def prompt_text(seed_text: str, found: Sequence[Lesson]) -> str:
     """A prompt: its reviewed seed, then the lessons."""
     told = render(found)
     return f"{seed_text.rstrip()}\n\n{told}\n" if told else f"{seed_text.rstrip()}\n"
+
+
+def planner_prompt(found: Sequence[Lesson]) -> Prompt:
+    """The planner's prompt as these lessons leave it."""
+    return Prompt("planner", prompt_text(load("planner").text, found))
 
 
 def _lesson(arms: Arms, arm: Arm) -> Lesson:

@@ -34,10 +34,13 @@ def plan(state: PlanningState) -> Plan:
         if arm.options and arm.card in cards and arm.parent in parents
         for idea in _ideas(arm, parents[arm.parent], state.lessons)
     ]
-    ideas.sort(key=lambda x: (-x.gain, x.arm.card, x.arm.parent))
+    # What counts is the gain over the best kernel; proposals state it over their parent.
+    best = min((p.time_us for p in state.parents), default=1.0)
+    behind = {p.attempt: math.log(p.time_us / best) for p in state.parents}
+    ideas.sort(key=lambda x: (behind[x.arm.parent] - x.gain, x.arm.card, x.arm.parent))
     found = [_proposal([idea], cards) for idea in ideas]
     found += [_proposal(pair, cards) for pair in _pairs(ideas, cards)]
-    found.sort(key=lambda p: -p.expected_speedup)
+    found.sort(key=lambda p: behind[p.parent] - math.log(p.expected_speedup))
     return Plan(proposals=tuple(found[:MOST]))
 
 
@@ -47,7 +50,7 @@ def without(answer: Plan, refused: Sequence[int]) -> Plan:
 
 
 def residual(lessons: Sequence[Lesson], card: str, bottleneck: str) -> tuple[float, float] | None:
-    """Mean and standard deviation that lessons teach of a technique here; elsewhere, when none is of this bottleneck."""
+    """Mean and deviation that lessons teach of a technique here; from elsewhere, when none is of this bottleneck."""
     same = [x for x in lessons if x.technique == card]
     here = [x for x in same if x.bottleneck == bottleneck] or same
     if not here:
@@ -64,7 +67,7 @@ def _ideas(arm: ArmView, parent: ParentView, lessons: Sequence[Lesson]) -> list[
 
 
 def _pairs(ideas: Sequence[_Idea], cards: dict[str, CardView]) -> list[list[_Idea]]:
-    """The best ideas of different open cards on one parent, two at a time, where nothing speaks against it."""
+    """Ideas of different open cards on one parent, two at a time, in their order, where nothing speaks against it."""
     best: dict[tuple[int, str], _Idea] = {}
     for idea in ideas:
         if idea.gain > 0 and cards[idea.arm.card].open:
@@ -76,7 +79,6 @@ def _pairs(ideas: Sequence[_Idea], cards: dict[str, CardView]) -> list[list[_Ide
         for second in singles[i + 1 :]
         if first.arm.parent == second.arm.parent and _go_together(first.arm, second.arm, cards)
     ]
-    found.sort(key=lambda pair: -(pair[0].gain + pair[1].gain))
     return found[:PAIRS]
 
 

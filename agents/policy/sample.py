@@ -36,11 +36,11 @@ def choose(state: SelectionState) -> tuple[int, ...]:
 
 
 def utility(proposal: ProposalView, calibration: float, rng: np.random.Generator) -> float:
-    """A draw of the log gain times the chance of a valid kernel; a loss is not made smaller by failing."""
+    """A draw of the log gain over the best kernel, times the chance of a valid one; failing makes no loss smaller."""
     b = proposal.belief
     drawn = b.mean + b.scale * float(rng.standard_t(b.dof))
     weight = calibration * proposal.confidence
-    gain = (1 - weight) * drawn + weight * proposal.score
+    gain = (1 - weight) * drawn + weight * proposal.score - proposal.behind
     return gain * b.success if gain > 0 else gain
 
 

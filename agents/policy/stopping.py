@@ -12,6 +12,9 @@ PATIENCE = 2
 
 NO_PROMISE = "no remaining technique has a 10 % chance of gaining 1 %"
 AT_FLOOR = "the best kernel is within 5 % of the lower bound"
+NO_PROPOSAL = "the planner proposes nothing more"
+NO_ANSWER = "the planner gave no usable answer in two rounds"
+NO_START = "the start kernel is not valid"
 STALLED = "two rounds passed without a gain and every level was open"
 
 

@@ -1,0 +1,140 @@
+"""Where a search stands: arms, levels, chances, and what is left of its budgets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from argus.agents.attempt import Attempt
+from argus.agents.messages import ArmView
+from argus.agents.policy.arms import Catalogue, eligible, schedule_sha
+from argus.agents.policy.lessons import Arm, belief, success
+from argus.agents.policy.levels import open_levels
+from argus.agents.policy.stopping import GAIN
+from argus.agents.policy.tuner import Trial, Tuner
+from argus.graph.context import Budget
+from argus.graph.state import RunState, TaskKey, best_of
+from argus.retrieval.card import Level
+
+PARENTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The arms of a round.
+
+    Attributes:
+        parents: The kernels to start from, fastest first.
+        open: Levels that may be tried now.
+        chances: Each arm's probability of beating the best kernel by 1 %, its success rate included.
+    """
+
+    parents: tuple[Attempt, ...]
+    arms: tuple[ArmView, ...]
+    open: tuple[Level, ...]
+    chances: tuple[float, ...]
+
+
+def survey(state: RunState, catalogue: Catalogue) -> Survey:
+    """Which techniques may be tried on which parents now, and what they promise."""
+    attempts, beliefs = state["attempts"], state["arms"]
+    parents = parents_of(attempts)
+    tuner = tuner_of(catalogue, attempts, seed_of(state) + state["round"])
+    tried = tried_schedules(attempts)
+    arms = tuple(arm for parent in parents for arm in eligible(catalogue, parent, tried, tuner.order))
+    known = {a.id: a for a in parents}
+    best = best_of(attempts)
+    promised: dict[Level, float] = {}
+    chances: list[float] = []
+    for view in arms:
+        parent = known[view.parent]
+        arm = arm_of(view.card, parent, catalogue, view.spread)
+        b = belief(beliefs, arm)
+        promise = max(option.gain for option in view.options)
+        level = catalogue.cards[view.card].level
+        # A gain counts against the best kernel, not against the arm's own parent.
+        handicap = behind(parent, best)
+        promised[level] = max(promised.get(level, -math.inf), promise + b.mean - handicap)
+        chances.append(success(beliefs, arm) * b.above(GAIN + handicap - promise))
+    return Survey(tuple(parents), arms, open_levels(promised), tuple(chances))
+
+
+def parents_of(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Up to three kernels to start from: the fastest that differ."""
+    found: dict[str, Attempt] = {}
+    for a in sorted((a for a in attempts if a.valid), key=lambda a: (a.time_us or math.inf, a.id)):
+        found.setdefault(a.kernel_sha, a)
+    return list(found.values())[:PARENTS]
+
+
+def behind(parent: Attempt, best: Attempt | None) -> float:
+    """The log of a parent's time over the best kernel's; 0 for the best, and where times do not compare."""
+    if best is None or parent.time_kind != best.time_kind or not (parent.time_us and best.time_us):
+        return 0.0
+    return math.log(parent.time_us / best.time_us)
+
+
+def arm_of(card: str, parent: Attempt, catalogue: Catalogue, spread: float) -> Arm:
+    """The blank arm of a technique on a parent."""
+    return Arm(
+        technique=card,
+        bottleneck=parent.bound,
+        target=catalogue.problem.target,
+        family=catalogue.family.name,
+        time_kind=parent.time_kind,
+        spread=spread,
+    )
+
+
+def tried_schedules(attempts: Sequence[Attempt]) -> frozenset[str]:
+    """Schedules that need no second trial; a broken toolchain says nothing about one."""
+    return frozenset(schedule_sha(a.schedule) for a in attempts if a.schedule is not None and a.status != "broken")
+
+
+def tuner_of(catalogue: Catalogue, attempts: Sequence[Attempt], seed: int) -> Tuner:
+    """The sampler of parameters with everything evaluated so far told back."""
+    space = {
+        card.id: {name: (p.default, *(v for v in p.values if v != p.default)) for name, p in card.change.params.items()}
+        for card in catalogue.optimisations()
+        if card.change is not None and card.change.params
+    }
+    known = {a.id: a for a in attempts}
+    told = [
+        Trial(card, params, None if (gain := gain_of(a, known)) is None else -gain)
+        for a in attempts
+        for card, params in a.params.items()
+        if a.status != "broken"
+    ]
+    return Tuner(space, told, seed)
+
+
+def gain_of(a: Attempt, known: Mapping[int, Attempt]) -> float | None:
+    """Log gain over the parent, for valid kernels."""
+    parent = known.get(a.parent) if a.parent is not None else None
+    if parent is None or not (a.valid and a.time_us and parent.time_us):
+        return None
+    return math.log(parent.time_us / a.time_us)
+
+
+def seed_of(state: RunState) -> int:
+    task = state["task"]
+    return task.seed if isinstance(task, TaskKey) else 0
+
+
+def next_id(attempts: Sequence[Attempt]) -> int:
+    return 1 + max((a.id for a in attempts), default=-1)
+
+
+def candidates_left(attempts: Sequence[Attempt], budget: Budget) -> int:
+    return max(0, budget.candidates - sum(a.parent is not None for a in attempts))
+
+
+def slots(attempts: Sequence[Attempt], round_number: int, budget: Budget) -> int:
+    """Candidates of a round: what is left, spread over it and the rounds after it."""
+    left = candidates_left(attempts, budget)
+    return min(left, math.ceil(left / max(1, budget.rounds - round_number + 1)))
+
+
+def tokens_left(state: RunState, budget: Budget) -> int | None:
+    return None if budget.tokens is None else max(0, budget.tokens - state.get("tokens", 0))

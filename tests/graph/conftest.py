@@ -1,0 +1,8 @@
+"""The fakes beside these tests are imported by name, by tests and by the processes that tests start."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,755 @@
+; LLVM 22 through TVM: 128x128x32 f16 GEMM, three LDS stages, buffer loads to LDS, 16 copies in flight at a barrier
+	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+	.amdhsa_code_object_version 6
+	.text
+	.globl	gemm_kernel
+	.p2align	8
+	.type	gemm_kernel,@function
+gemm_kernel:
+	s_load_dwordx4 s[8:11], s[0:1], 0x0
+	s_load_dwordx2 s[16:17], s[0:1], 0x10
+	v_and_b32_e32 v1, 0xc0, v0
+	v_lshlrev_b32_e32 v2, 2, v0
+	v_readfirstlane_b32 s0, v1
+	v_lshlrev_b32_e32 v66, 9, v0
+	s_lshl_b32 s1, s0, 2
+	v_and_b32_e32 v2, 60, v2
+	v_and_b32_e32 v3, 0x1e000, v66
+	s_lshl_b32 s0, s3, 20
+	s_waitcnt lgkmcnt(0)
+	s_and_b32 s9, s9, 0xffff
+	v_or3_b32 v67, v3, s0, v2
+	s_mov_b32 s7, 0x27000
+	s_brev_b32 s6, 64
+	s_mov_b32 s4, s8
+	s_mov_b32 s5, s9
+	s_mov_b32 m0, s1
+	v_or_b32_e32 v4, 0x20000, v67
+	buffer_load_dword v67, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x400
+	s_lshl_b32 s12, s2, 20
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x800
+	v_or_b32_e32 v4, 0x40000, v67
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0xc00
+	v_or_b32_e32 v4, 0x60000, v67
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1000
+	v_or_b32_e32 v4, 0x80000, v67
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1400
+	v_or_b32_e32 v4, 0xa0000, v67
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1800
+	v_or_b32_e32 v4, 0xc0000, v67
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1c00
+	v_or_b32_e32 v4, 0xe0000, v67
+	s_and_b32 s11, s11, 0xffff
+	buffer_load_dword v4, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x2000
+	v_or3_b32 v68, v3, s12, v2
+	s_mov_b32 s12, s10
+	s_mov_b32 s13, s11
+	s_mov_b32 s14, s6
+	s_mov_b32 s15, s7
+	buffer_load_dword v68, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x2400
+	v_or_b32_e32 v2, 0x20000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x2800
+	v_or_b32_e32 v2, 0x40000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x2c00
+	v_or_b32_e32 v2, 0x60000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x3000
+	v_or_b32_e32 v2, 0x80000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x3400
+	v_or_b32_e32 v2, 0xa0000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x3800
+	v_or_b32_e32 v2, 0xc0000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x3c00
+	v_or_b32_e32 v2, 0xe0000, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x4000
+	v_or_b32_e32 v2, 64, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x4400
+	v_or_b32_e32 v2, 0x20040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x4800
+	v_or_b32_e32 v2, 0x40040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x4c00
+	v_or_b32_e32 v2, 0x60040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5000
+	v_or_b32_e32 v2, 0x80040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5400
+	v_or_b32_e32 v2, 0xa0040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5800
+	v_or_b32_e32 v2, 0xc0040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5c00
+	v_or_b32_e32 v2, 0xe0040, v67
+	buffer_load_dword v2, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x6000
+	v_or_b32_e32 v2, 64, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x6400
+	v_or_b32_e32 v2, 0x20040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x6800
+	v_or_b32_e32 v2, 0x40040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x6c00
+	v_or_b32_e32 v2, 0x60040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x7000
+	v_or_b32_e32 v2, 0x80040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x7400
+	v_or_b32_e32 v2, 0xa0040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x7800
+	v_or_b32_e32 v2, 0xc0040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	s_add_i32 m0, s1, 0x7c00
+	v_or_b32_e32 v2, 0xe0040, v68
+	buffer_load_dword v2, s[12:15], 0 offen lds
+	v_lshrrev_b32_e32 v2, 2, v0
+	v_lshlrev_b32_e32 v3, 5, v0
+	v_lshlrev_b32_e32 v5, 4, v0
+	v_and_b32_e32 v2, 8, v2
+	v_and_b32_e32 v4, 0x3e0, v3
+	v_and_b32_e32 v5, 0x800, v5
+	s_movk_i32 s1, 0xbe0
+	v_or3_b32 v4, v5, v4, v2
+	v_and_or_b32 v2, v3, s1, v2
+	v_lshlrev_b32_e32 v69, 1, v4
+	v_lshlrev_b32_e32 v2, 1, v2
+	s_mov_b32 s0, 0
+	v_or_b32_e32 v70, 0x2000, v2
+	v_or_b32_e32 v71, 0x4000, v69
+	v_or_b32_e32 v72, 0x6000, v2
+	v_or_b32_e32 v73, 0x8000, v69
+	v_or_b32_e32 v74, 0xa000, v2
+	v_mov_b32_e32 v2, 0
+	v_mov_b32_e32 v3, 0
+	v_mov_b32_e32 v4, 0
+	v_mov_b32_e32 v5, 0
+	v_mov_b32_e32 v6, 0
+	v_mov_b32_e32 v7, 0
+	v_mov_b32_e32 v8, 0
+	v_mov_b32_e32 v9, 0
+	v_mov_b32_e32 v10, 0
+	v_mov_b32_e32 v11, 0
+	v_mov_b32_e32 v12, 0
+	v_mov_b32_e32 v13, 0
+	v_mov_b32_e32 v14, 0
+	v_mov_b32_e32 v15, 0
+	v_mov_b32_e32 v16, 0
+	v_mov_b32_e32 v17, 0
+	v_mov_b32_e32 v18, 0
+	v_mov_b32_e32 v19, 0
+	v_mov_b32_e32 v20, 0
+	v_mov_b32_e32 v21, 0
+	v_mov_b32_e32 v22, 0
+	v_mov_b32_e32 v23, 0
+	v_mov_b32_e32 v24, 0
+	v_mov_b32_e32 v25, 0
+	v_mov_b32_e32 v26, 0
+	v_mov_b32_e32 v27, 0
+	v_mov_b32_e32 v28, 0
+	v_mov_b32_e32 v29, 0
+	v_mov_b32_e32 v30, 0
+	v_mov_b32_e32 v31, 0
+	v_mov_b32_e32 v32, 0
+	v_mov_b32_e32 v33, 0
+	v_mov_b32_e32 v34, 0
+	v_mov_b32_e32 v35, 0
+	v_mov_b32_e32 v36, 0
+	v_mov_b32_e32 v37, 0
+	v_mov_b32_e32 v38, 0
+	v_mov_b32_e32 v39, 0
+	v_mov_b32_e32 v40, 0
+	v_mov_b32_e32 v41, 0
+	v_mov_b32_e32 v42, 0
+	v_mov_b32_e32 v43, 0
+	v_mov_b32_e32 v44, 0
+	v_mov_b32_e32 v45, 0
+	v_mov_b32_e32 v46, 0
+	v_mov_b32_e32 v47, 0
+	v_mov_b32_e32 v48, 0
+	v_mov_b32_e32 v49, 0
+	v_mov_b32_e32 v50, 0
+	v_mov_b32_e32 v51, 0
+	v_mov_b32_e32 v52, 0
+	v_mov_b32_e32 v53, 0
+	v_mov_b32_e32 v54, 0
+	v_mov_b32_e32 v55, 0
+	v_mov_b32_e32 v56, 0
+	v_mov_b32_e32 v57, 0
+	v_mov_b32_e32 v58, 0
+	v_mov_b32_e32 v59, 0
+	v_mov_b32_e32 v60, 0
+	v_mov_b32_e32 v61, 0
+	v_mov_b32_e32 v62, 0
+	v_mov_b32_e32 v63, 0
+	v_mov_b32_e32 v64, 0
+	v_mov_b32_e32 v65, 0
+	s_mov_b32 s8, s10
+	s_mov_b32 s9, s11
+	s_mov_b32 s10, s6
+	s_mov_b32 s11, s7
+.LBB0_1:
+	s_waitcnt vmcnt(16) lgkmcnt(0)
+	s_barrier
+	ds_read_b128 v[92:95], v70 offset:2048
+	ds_read_b128 v[96:99], v70 offset:2080
+	ds_read_b128 v[76:79], v69
+	ds_read_b128 v[80:83], v70
+	ds_read_b128 v[84:87], v69 offset:32
+	ds_read_b128 v[88:91], v70 offset:32
+	v_readfirstlane_b32 s1, v1
+	s_lshl_b32 s1, s1, 2
+	v_add_u32_e32 v75, s0, v67
+	s_waitcnt lgkmcnt(2)
+	v_mfma_f32_32x32x8_f16 v[50:65], v[76:77], v[80:81], v[50:65]
+	s_add_i32 m0, s1, 0x8000
+	ds_read_b128 v[100:103], v69 offset:2048
+	ds_read_b128 v[104:107], v69 offset:2080
+	v_mfma_f32_32x32x8_f16 v[34:49], v[76:77], v[92:93], v[34:49]
+	v_add_u32_e32 v76, 0x80, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x8400
+	v_add_u32_e32 v76, 0x20080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x8800
+	v_add_u32_e32 v76, 0x40080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x8c00
+	v_add_u32_e32 v76, 0x60080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x9000
+	v_add_u32_e32 v76, 0x80080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x9400
+	v_add_u32_e32 v76, 0xa0080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x9800
+	v_add_u32_e32 v76, 0xc0080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x9c00
+	v_add_u32_e32 v76, 0xe0080, v75
+	buffer_load_dword v76, s[4:7], 0 offen lds
+	v_add_u32_e32 v76, s0, v68
+	s_add_i32 m0, s1, 0xa000
+	v_add_u32_e32 v77, 0x80, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xa400
+	v_add_u32_e32 v77, 0x20080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xa800
+	v_add_u32_e32 v77, 0x40080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xac00
+	v_add_u32_e32 v77, 0x60080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xb000
+	v_add_u32_e32 v77, 0x80080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xb400
+	v_add_u32_e32 v77, 0xa0080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xb800
+	v_add_u32_e32 v77, 0xc0080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0xbc00
+	v_add_u32_e32 v77, 0xe0080, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_waitcnt lgkmcnt(1)
+	v_mfma_f32_32x32x8_f16 v[18:33], v[100:101], v[80:81], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[100:101], v[92:93], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[78:79], v[82:83], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[78:79], v[94:95], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[102:103], v[82:83], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[102:103], v[94:95], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[84:85], v[88:89], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[84:85], v[96:97], v[34:49]
+	s_waitcnt lgkmcnt(0)
+	v_mfma_f32_32x32x8_f16 v[18:33], v[104:105], v[88:89], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[104:105], v[96:97], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[86:87], v[90:91], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[86:87], v[98:99], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[106:107], v[90:91], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[106:107], v[98:99], v[2:17]
+	s_waitcnt vmcnt(16) lgkmcnt(0)
+	s_barrier
+	s_mov_b32 m0, s1
+	v_add_u32_e32 v77, 0xc0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x400
+	v_add_u32_e32 v77, 0x200c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x800
+	v_add_u32_e32 v77, 0x400c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0xc00
+	v_add_u32_e32 v77, 0x600c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1000
+	v_add_u32_e32 v77, 0x800c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1400
+	v_add_u32_e32 v77, 0xa00c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1800
+	v_add_u32_e32 v77, 0xc00c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x1c00
+	v_add_u32_e32 v77, 0xe00c0, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x2000
+	v_add_u32_e32 v77, 0xc0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x2400
+	v_add_u32_e32 v77, 0x200c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x2800
+	v_add_u32_e32 v77, 0x400c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x2c00
+	v_add_u32_e32 v77, 0x600c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x3000
+	v_add_u32_e32 v77, 0x800c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x3400
+	v_add_u32_e32 v77, 0xa00c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x3800
+	v_add_u32_e32 v77, 0xc00c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x3c00
+	v_add_u32_e32 v77, 0xe00c0, v76
+	buffer_load_dword v77, s[8:11], 0 offen lds
+	ds_read_b128 v[94:97], v72 offset:2048
+	ds_read_b128 v[98:101], v72 offset:2080
+	ds_read_b128 v[102:105], v71 offset:2048
+	ds_read_b128 v[106:109], v71 offset:2080
+	ds_read_b128 v[78:81], v71
+	ds_read_b128 v[82:85], v72
+	ds_read_b128 v[86:89], v71 offset:32
+	ds_read_b128 v[90:93], v72 offset:32
+	s_waitcnt lgkmcnt(2)
+	v_mfma_f32_32x32x8_f16 v[50:65], v[78:79], v[82:83], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[78:79], v[94:95], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[102:103], v[82:83], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[102:103], v[94:95], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[80:81], v[84:85], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[80:81], v[96:97], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[104:105], v[84:85], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[104:105], v[96:97], v[2:17]
+	s_waitcnt lgkmcnt(0)
+	v_mfma_f32_32x32x8_f16 v[50:65], v[86:87], v[90:91], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[86:87], v[98:99], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[106:107], v[90:91], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[106:107], v[98:99], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[88:89], v[92:93], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[88:89], v[100:101], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[108:109], v[92:93], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[108:109], v[100:101], v[2:17]
+	s_waitcnt vmcnt(16) lgkmcnt(0)
+	s_barrier
+	s_add_i32 m0, s1, 0x4000
+	v_add_u32_e32 v77, 0x100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x4400
+	v_add_u32_e32 v77, 0x20100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x4800
+	v_add_u32_e32 v77, 0x40100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x4c00
+	v_add_u32_e32 v77, 0x60100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5000
+	v_add_u32_e32 v77, 0x80100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5400
+	v_add_u32_e32 v77, 0xa0100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5800
+	v_add_u32_e32 v77, 0xc0100, v75
+	buffer_load_dword v77, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x5c00
+	v_add_u32_e32 v75, 0xe0100, v75
+	buffer_load_dword v75, s[4:7], 0 offen lds
+	s_add_i32 m0, s1, 0x6000
+	v_add_u32_e32 v75, 0x100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x6400
+	v_add_u32_e32 v75, 0x20100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x6800
+	v_add_u32_e32 v75, 0x40100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x6c00
+	v_add_u32_e32 v75, 0x60100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x7000
+	v_add_u32_e32 v75, 0x80100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x7400
+	v_add_u32_e32 v75, 0xa0100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x7800
+	v_add_u32_e32 v75, 0xc0100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	s_add_i32 m0, s1, 0x7c00
+	v_add_u32_e32 v75, 0xe0100, v76
+	buffer_load_dword v75, s[8:11], 0 offen lds
+	ds_read_b128 v[94:97], v74 offset:2048
+	ds_read_b128 v[98:101], v74 offset:2080
+	ds_read_b128 v[102:105], v73 offset:2048
+	ds_read_b128 v[106:109], v73 offset:2080
+	ds_read_b128 v[78:81], v73
+	ds_read_b128 v[82:85], v74
+	ds_read_b128 v[86:89], v73 offset:32
+	ds_read_b128 v[90:93], v74 offset:32
+	s_waitcnt lgkmcnt(2)
+	v_mfma_f32_32x32x8_f16 v[50:65], v[78:79], v[82:83], v[50:65]
+	s_addk_i32 s0, 0xc0
+	s_cmpk_lg_i32 s0, 0x1f80
+	v_mfma_f32_32x32x8_f16 v[34:49], v[78:79], v[94:95], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[102:103], v[82:83], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[102:103], v[94:95], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[80:81], v[84:85], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[80:81], v[96:97], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[104:105], v[84:85], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[104:105], v[96:97], v[2:17]
+	s_waitcnt lgkmcnt(0)
+	v_mfma_f32_32x32x8_f16 v[50:65], v[86:87], v[90:91], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[86:87], v[98:99], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[106:107], v[90:91], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[106:107], v[98:99], v[2:17]
+	v_mfma_f32_32x32x8_f16 v[50:65], v[88:89], v[92:93], v[50:65]
+	v_mfma_f32_32x32x8_f16 v[34:49], v[88:89], v[100:101], v[34:49]
+	v_mfma_f32_32x32x8_f16 v[18:33], v[108:109], v[92:93], v[18:33]
+	v_mfma_f32_32x32x8_f16 v[2:17], v[108:109], v[100:101], v[2:17]
+	s_cbranch_scc1 .LBB0_1
+	s_lshl_b32 s0, s2, 7
+	s_lshl_b32 s3, s3, 19
+	v_and_b32_e32 v1, 0x4000, v66
+	v_lshlrev_b32_e32 v66, 11, v0
+	v_and_b32_e32 v0, 0x5f, v0
+	s_add_i32 s0, s0, s3
+	v_and_b32_e32 v66, 0x40000, v66
+	v_or_b32_e32 v0, s0, v0
+	v_add3_u32 v0, v0, v66, v1
+	v_ashrrev_i32_e32 v1, 31, v0
+	s_movk_i32 s1, 0x4000
+	v_lshl_add_u64 v[0:1], v[0:1], 2, s[16:17]
+	v_add_co_u32_e32 v66, vcc, s1, v0
+	s_mov_b32 s0, 0x8000
+	s_nop 0
+	v_addc_co_u32_e32 v67, vcc, 0, v1, vcc
+	global_store_dword v[0:1], v50, off
+	v_add_co_u32_e32 v50, vcc, s0, v0
+	global_store_dword v[66:67], v51, off
+	s_nop 0
+	v_addc_co_u32_e32 v51, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xc000
+	v_add_co_u32_e32 v68, vcc, s0, v0
+	s_mov_b32 s0, 0x20000
+	s_nop 0
+	v_addc_co_u32_e32 v69, vcc, 0, v1, vcc
+	global_store_dword v[50:51], v52, off
+	v_add_co_u32_e32 v52, vcc, s0, v0
+	global_store_dword v[68:69], v53, off
+	s_nop 0
+	v_addc_co_u32_e32 v53, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x24000
+	v_add_co_u32_e32 v70, vcc, s0, v0
+	s_mov_b32 s0, 0x28000
+	s_nop 0
+	v_addc_co_u32_e32 v71, vcc, 0, v1, vcc
+	global_store_dword v[52:53], v54, off
+	v_add_co_u32_e32 v54, vcc, s0, v0
+	global_store_dword v[70:71], v55, off
+	s_nop 0
+	v_addc_co_u32_e32 v55, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x2c000
+	v_add_co_u32_e32 v72, vcc, s0, v0
+	s_mov_b32 s2, 0x40000
+	s_nop 0
+	v_addc_co_u32_e32 v73, vcc, 0, v1, vcc
+	global_store_dword v[54:55], v56, off
+	v_add_co_u32_e32 v56, vcc, s2, v0
+	global_store_dword v[72:73], v57, off
+	s_nop 0
+	v_addc_co_u32_e32 v57, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x44000
+	v_add_co_u32_e32 v74, vcc, s0, v0
+	s_mov_b32 s0, 0x48000
+	s_nop 0
+	v_addc_co_u32_e32 v75, vcc, 0, v1, vcc
+	global_store_dword v[56:57], v58, off
+	v_add_co_u32_e32 v58, vcc, s0, v0
+	global_store_dword v[74:75], v59, off
+	s_nop 0
+	v_addc_co_u32_e32 v59, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x4c000
+	v_add_co_u32_e32 v76, vcc, s0, v0
+	s_mov_b32 s0, 0x60000
+	s_nop 0
+	v_addc_co_u32_e32 v77, vcc, 0, v1, vcc
+	global_store_dword v[58:59], v60, off
+	v_add_co_u32_e32 v60, vcc, s0, v0
+	global_store_dword v[76:77], v61, off
+	s_nop 0
+	v_addc_co_u32_e32 v61, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x64000
+	v_add_co_u32_e32 v78, vcc, s0, v0
+	s_mov_b32 s0, 0x68000
+	s_nop 0
+	v_addc_co_u32_e32 v79, vcc, 0, v1, vcc
+	global_store_dword v[60:61], v62, off
+	v_add_co_u32_e32 v62, vcc, s0, v0
+	global_store_dword v[78:79], v63, off
+	s_nop 0
+	v_addc_co_u32_e32 v63, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x6c000
+	v_add_co_u32_e32 v80, vcc, s0, v0
+	s_mov_b32 s0, 0x80000
+	s_nop 0
+	v_addc_co_u32_e32 v81, vcc, 0, v1, vcc
+	global_store_dword v[62:63], v64, off
+	global_store_dword v[80:81], v65, off
+	global_store_dword v[0:1], v34, off offset:128
+	global_store_dword v[66:67], v35, off offset:128
+	global_store_dword v[50:51], v36, off offset:128
+	global_store_dword v[68:69], v37, off offset:128
+	global_store_dword v[52:53], v38, off offset:128
+	global_store_dword v[70:71], v39, off offset:128
+	global_store_dword v[54:55], v40, off offset:128
+	global_store_dword v[72:73], v41, off offset:128
+	global_store_dword v[56:57], v42, off offset:128
+	global_store_dword v[74:75], v43, off offset:128
+	global_store_dword v[58:59], v44, off offset:128
+	global_store_dword v[76:77], v45, off offset:128
+	global_store_dword v[60:61], v46, off offset:128
+	global_store_dword v[78:79], v47, off offset:128
+	global_store_dword v[62:63], v48, off offset:128
+	global_store_dword v[80:81], v49, off offset:128
+	v_add_co_u32_e32 v34, vcc, s0, v0
+	s_mov_b32 s0, 0x84000
+	s_nop 0
+	v_addc_co_u32_e32 v35, vcc, 0, v1, vcc
+	v_add_co_u32_e32 v36, vcc, s0, v0
+	s_mov_b32 s0, 0x88000
+	s_nop 0
+	v_addc_co_u32_e32 v37, vcc, 0, v1, vcc
+	global_store_dword v[34:35], v18, off
+	v_add_co_u32_e32 v18, vcc, s0, v0
+	global_store_dword v[36:37], v19, off
+	s_nop 0
+	v_addc_co_u32_e32 v19, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0x8c000
+	v_add_co_u32_e32 v38, vcc, s0, v0
+	s_mov_b32 s0, 0xa0000
+	s_nop 0
+	v_addc_co_u32_e32 v39, vcc, 0, v1, vcc
+	global_store_dword v[18:19], v20, off
+	v_add_co_u32_e32 v20, vcc, s0, v0
+	global_store_dword v[38:39], v21, off
+	s_nop 0
+	v_addc_co_u32_e32 v21, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xa4000
+	v_add_co_u32_e32 v40, vcc, s0, v0
+	s_mov_b32 s0, 0xa8000
+	s_nop 0
+	v_addc_co_u32_e32 v41, vcc, 0, v1, vcc
+	global_store_dword v[20:21], v22, off
+	v_add_co_u32_e32 v22, vcc, s0, v0
+	global_store_dword v[40:41], v23, off
+	s_nop 0
+	v_addc_co_u32_e32 v23, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xac000
+	v_add_co_u32_e32 v42, vcc, s0, v0
+	s_mov_b32 s0, 0xc0000
+	s_nop 0
+	v_addc_co_u32_e32 v43, vcc, 0, v1, vcc
+	global_store_dword v[22:23], v24, off
+	v_add_co_u32_e32 v24, vcc, s0, v0
+	global_store_dword v[42:43], v25, off
+	s_nop 0
+	v_addc_co_u32_e32 v25, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xc4000
+	v_add_co_u32_e32 v44, vcc, s0, v0
+	s_mov_b32 s0, 0xc8000
+	s_nop 0
+	v_addc_co_u32_e32 v45, vcc, 0, v1, vcc
+	global_store_dword v[24:25], v26, off
+	v_add_co_u32_e32 v26, vcc, s0, v0
+	global_store_dword v[44:45], v27, off
+	s_nop 0
+	v_addc_co_u32_e32 v27, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xcc000
+	v_add_co_u32_e32 v46, vcc, s0, v0
+	s_mov_b32 s0, 0xe0000
+	s_nop 0
+	v_addc_co_u32_e32 v47, vcc, 0, v1, vcc
+	global_store_dword v[26:27], v28, off
+	v_add_co_u32_e32 v28, vcc, s0, v0
+	global_store_dword v[46:47], v29, off
+	s_nop 0
+	v_addc_co_u32_e32 v29, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xe4000
+	v_add_co_u32_e32 v48, vcc, s0, v0
+	s_mov_b32 s0, 0xe8000
+	s_nop 0
+	v_addc_co_u32_e32 v49, vcc, 0, v1, vcc
+	global_store_dword v[28:29], v30, off
+	v_add_co_u32_e32 v30, vcc, s0, v0
+	global_store_dword v[48:49], v31, off
+	s_nop 0
+	v_addc_co_u32_e32 v31, vcc, 0, v1, vcc
+	s_mov_b32 s0, 0xec000
+	v_add_co_u32_e32 v0, vcc, s0, v0
+	global_store_dword v[30:31], v32, off
+	s_nop 0
+	v_addc_co_u32_e32 v1, vcc, 0, v1, vcc
+	global_store_dword v[0:1], v33, off
+	global_store_dword v[34:35], v2, off offset:128
+	global_store_dword v[36:37], v3, off offset:128
+	global_store_dword v[18:19], v4, off offset:128
+	global_store_dword v[38:39], v5, off offset:128
+	global_store_dword v[20:21], v6, off offset:128
+	global_store_dword v[40:41], v7, off offset:128
+	global_store_dword v[22:23], v8, off offset:128
+	global_store_dword v[42:43], v9, off offset:128
+	global_store_dword v[24:25], v10, off offset:128
+	global_store_dword v[44:45], v11, off offset:128
+	global_store_dword v[26:27], v12, off offset:128
+	global_store_dword v[46:47], v13, off offset:128
+	global_store_dword v[28:29], v14, off offset:128
+	global_store_dword v[48:49], v15, off offset:128
+	global_store_dword v[30:31], v16, off offset:128
+	global_store_dword v[0:1], v17, off offset:128
+	s_endpgm
+	.section	.rodata,"a",@progbits
+	.p2align	6, 0x0
+	.amdhsa_kernel gemm_kernel
+		.amdhsa_group_segment_fixed_size 49152
+		.amdhsa_private_segment_fixed_size 0
+		.amdhsa_kernarg_size 24
+		.amdhsa_user_sgpr_count 2
+		.amdhsa_user_sgpr_dispatch_ptr 0
+		.amdhsa_user_sgpr_queue_ptr 0
+		.amdhsa_user_sgpr_kernarg_segment_ptr 1
+		.amdhsa_user_sgpr_dispatch_id 0
+		.amdhsa_user_sgpr_kernarg_preload_length 0
+		.amdhsa_user_sgpr_kernarg_preload_offset 0
+		.amdhsa_user_sgpr_private_segment_size 0
+		.amdhsa_uses_dynamic_stack 0
+		.amdhsa_enable_private_segment 0
+		.amdhsa_system_sgpr_workgroup_id_x 1
+		.amdhsa_system_sgpr_workgroup_id_y 1
+		.amdhsa_system_sgpr_workgroup_id_z 0
+		.amdhsa_system_sgpr_workgroup_info 0
+		.amdhsa_system_vgpr_workitem_id 0
+		.amdhsa_next_free_vgpr 257
+		.amdhsa_next_free_sgpr 96
+		.amdhsa_accum_offset 112
+		.amdhsa_reserve_vcc 1
+		.amdhsa_float_round_mode_32 0
+		.amdhsa_float_round_mode_16_64 0
+		.amdhsa_float_denorm_mode_32 3
+		.amdhsa_float_denorm_mode_16_64 3
+		.amdhsa_dx10_clamp 1
+		.amdhsa_ieee_mode 1
+		.amdhsa_fp16_overflow 0
+		.amdhsa_tg_split 0
+		.amdhsa_exception_fp_ieee_invalid_op 0
+		.amdhsa_exception_fp_denorm_src 0
+		.amdhsa_exception_fp_ieee_div_zero 0
+		.amdhsa_exception_fp_ieee_overflow 0
+		.amdhsa_exception_fp_ieee_underflow 0
+		.amdhsa_exception_fp_ieee_inexact 0
+		.amdhsa_exception_int_div_zero 0
+	.end_amdhsa_kernel
+	.text
+.Lfunc_end0:
+	.size	gemm_kernel, .Lfunc_end0-gemm_kernel
+
+	.set gemm_kernel.num_vgpr, 110
+	.set gemm_kernel.num_agpr, 0
+	.set gemm_kernel.numbered_sgpr, 18
+	.set gemm_kernel.num_named_barrier, 0
+	.set gemm_kernel.private_seg_size, 0
+	.set gemm_kernel.uses_vcc, 1
+	.set gemm_kernel.uses_flat_scratch, 0
+	.set gemm_kernel.has_dyn_sized_stack, 0
+	.set gemm_kernel.has_recursion, 0
+	.set gemm_kernel.has_indirect_call, 0
+	.p2alignl 6, 3212836864
+	.fill 256, 4, 3212836864
+	.section	.AMDGPU.gpr_maximums,"",@progbits
+	.set amdgpu.max_num_vgpr, 10
+	.set amdgpu.max_num_agpr, 0
+	.set amdgpu.max_num_sgpr, 32
+	.set amdgpu.max_num_named_barrier, 0
+	.text
+	.section	".note.GNU-stack","",@progbits
+	.amdgpu_metadata
+---
+amdhsa.kernels:
+  - .agpr_count:     0
+    .args:
+      - .actual_access:  read_only
+        .address_space:  global
+        .name:           A
+        .offset:         0
+        .size:           8
+        .value_kind:     global_buffer
+      - .actual_access:  read_only
+        .address_space:  global
+        .name:           B
+        .offset:         8
+        .size:           8
+        .value_kind:     global_buffer
+      - .actual_access:  write_only
+        .address_space:  global
+        .name:           C
+        .offset:         16
+        .size:           8
+        .value_kind:     global_buffer
+    .group_segment_fixed_size: 49152
+    .kernarg_segment_align: 8
+    .kernarg_segment_size: 24
+    .max_flat_workgroup_size: 256
+    .name:           gemm_kernel
+    .private_segment_fixed_size: 0
+    .sgpr_count:     24
+    .sgpr_spill_count: 0
+    .symbol:         gemm_kernel.kd
+    .uses_dynamic_stack: false
+    .vgpr_count:     110
+    .vgpr_spill_count: 0
+    .wavefront_size: 64
+amdhsa.target:   amdgcn-amd-amdhsa--gfx942
+amdhsa.version:
+  - 1
+  - 2
+...
+
+	.end_amdgpu_metadata

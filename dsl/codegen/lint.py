@@ -18,8 +18,8 @@ from argus.dsl.codegen.isa import LDS_KINDS, VMEM_KINDS, Instruction
 from argus.dsl.codegen.mainloop import Loop, main_loop
 from argus.dsl.targets import gfx942
 
-_OLDEST = gfx942.VMCNT_MAX + 1  # older operations have completed: the counter cannot hold more
-_MASK = (1 << _OLDEST) - 1
+# No wait tells operations apart that have as many younger ones: they are kept as the oldest, never forgotten.
+_OLDEST = gfx942.VMCNT_MAX
 
 Report = Callable[[Instruction, str], None]
 
@@ -46,8 +46,8 @@ class _Queue:
             self.unordered |= x.writes
             return
         for name in ("reads", "writes", "copies"):
-            setattr(self, name, getattr(self, name) << 1 & _MASK)
-        self.registers = {r: age + 1 for r, age in self.registers.items() if age + 1 < _OLDEST}
+            setattr(self, name, _age(getattr(self, name)))
+        self.registers = {r: min(age + 1, _OLDEST) for r, age in self.registers.items()}
         self.reads |= x.kind == "lds_read"
         self.writes |= x.kind == "lds_write"
         self.copies |= x.kind == "vmem_lds"
@@ -65,7 +65,7 @@ class _Queue:
 
     def join(self, other: _Queue) -> _Queue:
         either = self.registers.keys() | other.registers.keys()
-        ages = {r: min(self.registers.get(r, _OLDEST), other.registers.get(r, _OLDEST)) for r in either}
+        ages = {r: min(x.registers[r] for x in (self, other) if r in x.registers) for r in either}
         return _Queue(
             ages,
             self.reads | other.reads,
@@ -76,6 +76,10 @@ class _Queue:
 
     def copy(self) -> _Queue:
         return _Queue(dict(self.registers), self.reads, self.writes, self.copies, self.unordered)
+
+
+def _age(operations: int) -> int:
+    return (operations << 1 | operations & 1 << _OLDEST) & (1 << _OLDEST + 1) - 1
 
 
 def _data_registers(x: Instruction) -> frozenset[str]:
@@ -156,17 +160,18 @@ def _run(state: _State, instructions: tuple[Instruction, ...], in_flight: int, r
 
 
 def _check_barrier(state: _State, x: Instruction, in_flight: int, report: Report) -> None:
-    writes, reads, copies = (m.bit_count() for m in (state.lgkm.writes, state.lgkm.reads, state.vm.copies))
-    if writes:
-        report(x, f"barrier reached with up to {writes} LDS writes outstanding; lgkmcnt(0) must come before it")
-    if reads:
-        report(x, f"barrier reached with up to {reads} LDS reads outstanding: other waves may overwrite what they read")
-    if copies > in_flight:
-        report(
-            x,
-            f"barrier reached with up to {copies} copies to LDS outstanding, {in_flight} may be; "
-            f"vmcnt({in_flight}) must come before it",
-        )
+    if writes := state.lgkm.writes:
+        report(x, f"barrier reached with {_many(writes)} LDS writes outstanding; lgkmcnt(0) must come before it")
+    if reads := state.lgkm.reads:
+        what = "other waves may overwrite what they read"
+        report(x, f"barrier reached with {_many(reads)} LDS reads outstanding; {what}")
+    if (copies := state.vm.copies).bit_count() > in_flight:
+        what = f"{in_flight} may be; vmcnt({in_flight}) must come before it"
+        report(x, f"barrier reached with {_many(copies)} copies to LDS outstanding, {what}")
+
+
+def _many(operations: int) -> str:
+    return f"{_OLDEST} or more" if operations >> _OLDEST else f"up to {operations.bit_count()}"
 
 
 def _check_registers(state: _State, x: Instruction, report: Report) -> None:

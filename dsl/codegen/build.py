@@ -27,7 +27,7 @@ def build(lowered: Lowered, directory: Path, kernel_sha: str) -> Artifact:
         KernelError: If the kernel exceeds a limit of the target.
         ToolchainError: If TVM, LLVM or the linker fails and survives it.
     """
-    ir = _llvm_ir(lowered)
+    ir = _ir(lowered)
     budget = llvm.Budget(lowered.threads, lowered.waves_per_eu, lowered.agpr)
     code = llvm.generate(ir, lowered.device_ll, lowered.symbol, budget)
     hsaco = link(code.object)
@@ -35,12 +35,14 @@ def build(lowered: Lowered, directory: Path, kernel_sha: str) -> Artifact:
         directory,
         {"tir": tir.script(lowered.func).encode(), "ll": code.ll.encode(), "asm": code.asm.encode(), "object": hsaco},
     )
-    manifest = _manifest(lowered, read_kernel(hsaco)).model_copy(update={"files": files, "kernel_sha": kernel_sha})
+    manifest = _manifest(lowered, ir.arguments, read_kernel(hsaco)).model_copy(
+        update={"files": files, "kernel_sha": kernel_sha}
+    )
     (directory / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
     return Artifact(directory=directory, manifest=manifest)
 
 
-def _llvm_ir(lowered: Lowered) -> str:
+def _ir(lowered: Lowered) -> tir.Ir:
     # TVM reports what it dislikes as builtin exceptions of many types, its own among them.
     try:
         return tir.llvm_ir(lowered.func, lowered.threads)
@@ -48,12 +50,12 @@ def _llvm_ir(lowered: Lowered) -> str:
         raise ToolchainError(f"TVM cannot compile {lowered.symbol}: {error}") from error
 
 
-def _manifest(lowered: Lowered, metadata: KernelMetadata) -> Manifest:
+def _manifest(lowered: Lowered, arguments: tuple[str, ...], metadata: KernelMetadata) -> Manifest:
     """Launch facts: what lowering declared, joined to what the code object says."""
     assert metadata.symbol == lowered.symbol, f"the code object's kernel is {metadata.symbol}, not {lowered.symbol}"
     assert metadata.max_threads == lowered.threads, f"code for {metadata.max_threads} threads, not {lowered.threads}"
     params = {p.name: Parameter(name=p.name, kind=p.kind, dtype=p.dtype) for p in lowered.params}
-    strangers = [a.name for a in metadata.arguments if a.name not in params]
+    strangers = [name for name in arguments if name not in params]
     assert not strangers, f"the code takes arguments {strangers} that the kernel does not declare"
     return Manifest(
         symbol=lowered.symbol,
@@ -62,7 +64,8 @@ def _manifest(lowered: Lowered, metadata: KernelMetadata) -> Manifest:
         grid=lowered.grid,
         threads=lowered.threads,
         arguments=tuple(
-            Argument(**params[a.name].model_dump(), offset=a.offset, size=a.size) for a in metadata.arguments
+            Argument(**params[name].model_dump(), offset=place.offset, size=place.size)
+            for name, place in zip(arguments, metadata.arguments, strict=True)
         ),
         kernarg_bytes=metadata.kernarg_bytes,
         lds_bytes=metadata.lds_bytes,

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from argus.dsl.codegen.tir import Ir
 from argus.dsl.diagnostics import ToolchainError
 
 Ref = Any
@@ -49,7 +50,7 @@ class Budget:
     agpr: bool
 
 
-def generate(ir: str, device_ll: str, symbol: str, budget: Budget) -> Code:
+def generate(ir: Ir, device_ll: str, symbol: str, budget: Budget) -> Code:
     """Link the helpers, optimise (O3), and emit the kernel of `ir` under the name `symbol`.
 
     Raises:
@@ -62,14 +63,16 @@ def generate(ir: str, device_ll: str, symbol: str, budget: Budget) -> Code:
         raise ToolchainError(f"LLVM rejects the IR of {symbol}: {error}") from error
 
 
-def _generate(ir: str, device_ll: str, symbol: str, budget: Budget) -> Code:
+def _generate(ir: Ir, device_ll: str, symbol: str, budget: Budget) -> Code:
     # A context each: what LLVM interns in one is never freed.
     context = _llvm.create_context()
-    module = _llvm.parse_assembly(_prepared(ir, budget), context)
+    module = _llvm.parse_assembly(_prepared(ir.text, budget), context)
     if device_ll:
         module.link_in(_helpers(device_ll, module, context))
-    kernel = _only_kernel(module, ir)
+    kernel = _only_kernel(module, ir.text)
     kernel.name = symbol
+    for argument, name in zip(kernel.arguments, ir.arguments, strict=True):
+        argument.name = name
     _hide_all_but(kernel, module)
     module.verify()
     machine = _machine()

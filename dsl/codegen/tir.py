@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 from argus.dsl.diagnostics import NOWHERE, Code, Diagnostic, KernelError
@@ -21,7 +22,20 @@ _LDS_ALIGN_BYTES = 16  # TVM aligns every shared buffer so
 _DEVICE_KERNEL_LAUNCH = 2  # tvm::CallingConv
 
 
-def llvm_ir(func: Tir, threads: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Ir:
+    """Unoptimised LLVM IR of one kernel.
+
+    Attributes:
+        arguments: Their names, in order. Those in the text need not be the kernel's: binding a variable to a bare
+            argument renames it there.
+    """
+
+    text: str
+    arguments: tuple[str, ...]
+
+
+def llvm_ir(func: Tir, threads: int) -> Ir:
     """Unoptimised LLVM IR of the only kernel in `func`, for amdgcn-amd-amdhsa.
 
     TVM's ROCm backend generates code twice and only then hands out its IR. Its generic LLVM backend hands out IR at
@@ -35,7 +49,8 @@ def llvm_ir(func: Tir, threads: int) -> str:
     _check_lds(kernel)
     host_free = {"kind": "llvm", "mtriple": "amdgcn-amd-amdhsa", "mcpu": "gfx942", "opt-level": 0}
     module = _llvm_backend()(kernel, _tvm.target.Target(host_free))
-    return str(module.inspect_source("ll"))
+    (lowered,) = kernel.functions.values()
+    return Ir(str(module.inspect_source("ll")), tuple(_argument_name(param) for param in lowered.params))
 
 
 def script(func: Tir) -> str:
@@ -116,6 +131,12 @@ def _device_module(func: Tir) -> Tir:
     kernel = _passes()(module)
     assert len(kernel.functions) == 1, f"lowering made {len(kernel.functions)} kernels, not one"
     return kernel
+
+
+def _argument_name(param: Tir) -> str:
+    """TVM appends `_ptr` where it replaces a buffer by its address."""
+    is_address = isinstance(param.ty, _tvm.ir.PointerType)
+    return param.name.removesuffix("_ptr") if is_address else param.name
 
 
 def _check_threads(kernel: Tir, threads: int) -> None:

@@ -53,6 +53,20 @@ def scale(M: T.int32, A: T.Buffer((M,), "float32"), B: T.Buffer((M,), "float32")
     return Lowered(func, "scale", threads, None, False, params, (f"((M + {threads - 1}) // {threads})", "1", "1"), "")
 
 
+def renamed() -> Lowered:
+    """Binds another name to a bare argument."""
+    func = _prim_func("""
+@T.prim_func(s_tir=True)
+def renamed(M: T.int32, A: T.Buffer((M,), "float32")):
+    for bx in T.thread_binding(M, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            count: T.let[T.int32] = M
+            A[bx * 64 + tx] = T.Cast("float32", count * tx)
+""")
+    params = (ParamSpec("A", "tensor", "float32"), ParamSpec("M", "size", "int32"))
+    return Lowered(func, "renamed", 64, None, False, params, ("M", "1", "1"), "")
+
+
 def lds(size_bytes: int) -> Lowered:
     """A kernel that keeps `size_bytes` of LDS alive."""
     halves = size_bytes // 2

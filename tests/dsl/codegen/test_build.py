@@ -47,6 +47,12 @@ def test_manifest_says_how_to_launch(compiled: Compiled) -> None:
     assert len(manifest.kernel_sha) == 64
 
 
+def test_arguments_keep_their_names(compiled: Compiled) -> None:
+    artifact = compiled("renamed")
+    assert [(a.name, a.size) for a in artifact.manifest.arguments] == [("A", 8), ("M", 4)]
+    assert [a.name for a in read_kernel(artifact.emit("object")).arguments] == ["A", "M"]
+
+
 @pytest.mark.parametrize(
     ("kind", "sign"),
     [

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from argus.dsl.ir import Commit, Priority, SchedBarrier, SchedGroup, Wait
 from argus.dsl.lower.gfx942 import tir
-from argus.dsl.lower.gfx942.context import Context
+from argus.dsl.lower.gfx942.context import Context, Fragment
 from argus.dsl.lower.gfx942.errors import unsupported
+from argus.dsl.lower.gfx942.interleave import Region, rates
 
 # Bits of sched_barrier and sched_group_barrier masks: instruction kinds (LLVM, AMDGPU usage).
 ALU, MFMA, VMEM, VMEM_READ, VMEM_WRITE, DS, DS_READ, DS_WRITE = 0x1, 0x8, 0x10, 0x20, 0x40, 0x80, 0x100, 0x200
@@ -40,6 +41,7 @@ def waitcnt_bits(vmcnt: int = VMCNT_MAX, lgkmcnt: int = LGKMCNT_MAX) -> int:
 
 def barrier(ctx: Context) -> None:
     """`barrier()` of all waves."""
+    ask_for_order(ctx)
     if not ctx.asynchronous:
         ctx.emit.call("argus_barrier")
         return
@@ -54,6 +56,7 @@ def wait(ctx: Context, node: Wait) -> None:
     vmcnt = ctx.vmcnt.get(id(node))
     if vmcnt is None:  # nothing can be pending here
         return
+    ask_for_order(ctx)
     close_region(ctx)
     _waitcnt(ctx, waitcnt_bits(vmcnt=vmcnt))
     close_region(ctx)
@@ -84,19 +87,54 @@ def sched_barrier(ctx: Context, crossing: int) -> None:
 
 
 def sched_group(ctx: Context, node: SchedGroup) -> None:
-    """`sched_group(mfma=, ds_read=, ...)`, in the order given."""
+    """`sched_group(mfma=, ds_read=, ...)`: against MFMAs, how often the region's other instructions are wanted."""
     for kind, count in node.counts:
         if kind not in GROUP_MASKS:
             raise unsupported(node, f"unknown kind {kind!r} of instruction", f"one of {', '.join(GROUP_MASKS)}")
-        mask, size, pipeline = tir.i32(GROUP_MASKS[kind]), tir.i32(count), tir.i32(0)
-        ctx.emit.add(tir.evaluate(tir.intrinsic("void", "llvm.amdgcn.sched.group.barrier", mask, size, pipeline)))
+        if "mfma" not in dict(node.counts):
+            _group(ctx, kind, count)
+    ctx.region.rates.update(rates(node.counts))
+
+
+def start_copies(ctx: Context) -> None:
+    """Issue the copies that wait for the region's first MFMA."""
+    for statement in ctx.region.delayed:
+        ctx.emit.add(statement)
+    ctx.region.delayed.clear()
+
+
+def start_reads(ctx: Context, operand: Fragment | None = None, atom: int | None = None) -> None:
+    """Emit reads that were put off: of one atom of an operand, of all its atoms, or of all operands."""
+    for registers in list(ctx.region.pending) if operand is None else [operand.registers]:
+        reads = ctx.region.pending.get(registers, {})
+        for key in list(reads) if atom is None else [atom]:
+            for statement in reads.pop(key, []):
+                ctx.emit.add(statement)
+                ctx.region.record("ds_read")
+
+
+def ask_for_order(ctx: Context) -> None:
+    """End a region of the schedule: say in what order its instructions are wanted."""
+    start_copies(ctx)
+    start_reads(ctx)
+    for kind, count in ctx.region.pipeline():
+        _group(ctx, kind, count)
+    ctx.region = Region()
+
+
+def _group(ctx: Context, kind: str, count: int) -> None:
+    mask, size, pipeline = tir.i32(GROUP_MASKS[kind]), tir.i32(count), tir.i32(0)
+    ctx.emit.add(tir.evaluate(tir.intrinsic("void", "llvm.amdgcn.sched.group.barrier", mask, size, pipeline)))
 
 
 def policy(ctx: Context, node: SchedBarrier | Priority) -> None:
     match node:
         case SchedBarrier():
-            sched_barrier(ctx, 0)
+            ask_for_order(ctx)
+            close_region(ctx)
         case Priority(level=level):
+            if ctx.region.mfmas:  # memory accesses do not cross it
+                ask_for_order(ctx)
             ctx.emit.add(tir.evaluate(tir.intrinsic("void", "llvm.amdgcn.s.setprio", tir.i16(level))))
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from argus.dsl.ir import Dtype, Kernel, Node, Shared, TensorParam
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap
-from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.emit import Emitter
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.facts import Facts, constant
 from argus.dsl.lower.gfx942.index import Indices
+from argus.dsl.lower.gfx942.interleave import Region
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.views import SharedView
 from argus.dsl.targets.atoms import ATOMS
@@ -48,6 +48,7 @@ class Context:
         tensors: Flat global buffers by parameter.
         scalars: Number arguments by parameter.
         bound: Values named in the prelude.
+        region: Instructions since the last barrier, for the order asked of the scheduler.
         full: The loop counter whose tiles are known to lie inside their tensors; None: none.
         vmcnt: Per `Wait` (by identity): vector memory instructions that may stay pending.
         asynchronous: Copies are in flight across barriers, so these must not drain them.
@@ -69,6 +70,7 @@ class Context:
     full: str | None = None
     vmem_in_region: bool = False
     group_open: bool = False
+    region: Region = field(default_factory=Region)
     fragments: dict[str, Fragment] = field(default_factory=dict[str, Fragment])
     objects: dict[tuple[str, tuple[int, ...]], Tir] = field(default_factory=dict[tuple[str, tuple[int, ...]], Tir])
 

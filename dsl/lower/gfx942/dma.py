@@ -33,17 +33,19 @@ def copy_async(ctx: Context, node: CopyAsync) -> None:
     memory.check_vector(ctx, tile, lane_elements)
     if rows.swizzle is not None and rows.swizzle.unit % lane_elements:
         raise unsupported(node, f"a lane copies {lane_elements} elements, which a swizzle of single ones separates")
-    barriers.open_group(ctx)
-    turns = instructions(view, ctx.kernel.waves)
-    for turn in range(turns):
-        segment = ctx.wave + turn * ctx.kernel.waves
-        first = view.starts[0] * rows.columns
-        with ctx.emit.nested() as body:
-            _segment(ctx, node, tile, rows, target, turn, segment, first)
-        left = segments(view) - turn * ctx.kernel.waves
-        whole = left >= ctx.kernel.waves
-        for statement in body if whole else [tir.branch(ctx.wave < left, tir.sequence(body))]:
-            ctx.emit.add(statement)
+    with ctx.emit.nested() as copies:
+        barriers.open_group(ctx)
+        turns = instructions(view, ctx.kernel.waves)
+        for turn in range(turns):
+            segment = ctx.wave + turn * ctx.kernel.waves
+            first = view.starts[0] * rows.columns
+            with ctx.emit.nested() as body:
+                _segment(ctx, node, tile, rows, target, turn, segment, first)
+            left = segments(view) - turn * ctx.kernel.waves
+            whole = left >= ctx.kernel.waves
+            for statement in body if whole else [tir.branch(ctx.wave < left, tir.sequence(body))]:
+                ctx.emit.add(statement)
+    ctx.region.delayed += copies
 
 
 def _segment(
@@ -67,6 +69,7 @@ def _segment(
     voff = memory.hoisted_offset(ctx, tile, (row, column), key, None)
     voff = memory.masked(voff, memory.remaining_masks(ctx, tile, (row, column)))
     lds_at = tir.address(target, segment * (WAVE * lane_elements) + first)
+    ctx.region.record("vmem")
     ctx.emit.call("argus_buffer_load_lds_b32", memory.pointer(ctx, tile), lds_at, voff, memory.scalar_offset(ctx, tile))
 
 

@@ -6,7 +6,7 @@ from argus.dsl.ir import Load, Store
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Linear
 from argus.dsl.lower.gfx942 import global_memory as memory
-from argus.dsl.lower.gfx942 import lds, tir
+from argus.dsl.lower.gfx942 import barriers, lds, tir
 from argus.dsl.lower.gfx942.chunks import Chunk, Chunks
 from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, Context, Fragment
 from argus.dsl.lower.gfx942.errors import unsupported
@@ -25,6 +25,7 @@ def load(ctx: Context, target: str, node: Load) -> None:
 
 def store(ctx: Context, node: Store, fragment: Fragment) -> None:
     """`store(view, x)` of a fragment that a `Linear` map places."""
+    barriers.start_copies(ctx)
     if is_shared(node.view, ctx.types):
         _to_shared(ctx, fragment, node)
     else:
@@ -64,6 +65,7 @@ def _from_global(ctx: Context, fragment: Fragment, node: Load) -> None:
             value = memory.read(ctx, tile, voff, size, tir.vector(REGISTER_DTYPES[fragment.type.dtype], lanes))
             slot = chunk.turn * chunks.vector + piece * lanes
             ctx.emit.add(tir.store(fragment.registers, value, slot, lanes))
+            ctx.region.record("vmem")
 
 
 def _to_global(ctx: Context, fragment: Fragment, node: Store) -> None:
@@ -117,6 +119,7 @@ def _to_shared(ctx: Context, fragment: Fragment, node: Store) -> None:
             at = _cell(ctx, chunks, rows, vector, chunk, piece, starts)
             value = tir.load(fragment.registers, chunk.turn * chunks.vector + piece * vector, vector)
             _guarded(ctx, chunks, chunk, tir.store(target, value, at.index(vector), vector))
+            ctx.region.record("ds_write")
 
 
 def _shared_tile(

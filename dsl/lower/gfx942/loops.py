@@ -14,7 +14,7 @@ from math import lcm
 
 from argus.dsl.ir import For, Stmt, View
 from argus.dsl.layout import Const, Expr, Op, Var, names
-from argus.dsl.lower.gfx942 import tir
+from argus.dsl.lower.gfx942 import barriers, tir
 from argus.dsl.lower.gfx942.context import Context
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.facts import constant, linear, never_negative, simplify
@@ -92,8 +92,10 @@ class _Counted:
                 if stage == 0:
                     self._trip(first, stage)
                     continue
+                barriers.ask_for_order(ctx)
                 with ctx.emit.nested() as body:
                     self._trip(first, stage)
+                    barriers.ask_for_order(ctx)
                 left = ctx.indices.values[counter] * self.stages + stage < rest
                 ctx.emit.add(tir.branch(left, tir.sequence(body)))
         ctx.full = outer
@@ -109,8 +111,10 @@ class _Counted:
         ctx = self.ctx
         variable = tir.var(ctx.emit.name(name))
         counter = f"{variable.name}.counter"
+        barriers.ask_for_order(ctx)
         with ctx.emit.nested() as body, ctx.indices.counting(counter, variable):
             yield counter
+            barriers.ask_for_order(ctx)
         ctx.emit.add(tir.serial(variable, trips, tir.sequence(body)))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from argus.dsl.ir import Frag, MmaAcc, MmaInto, Ref
 from argus.dsl.layout import OperandMap
-from argus.dsl.lower.gfx942 import tir
+from argus.dsl.lower.gfx942 import barriers, tir
 from argus.dsl.lower.gfx942.context import Context, Fragment, accumulator_atoms
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.targets.atoms import ATOMS
@@ -16,6 +18,8 @@ INTRINSICS = {
     ("32x32x8", "bf16"): "llvm.amdgcn.mfma.f32.32x32x8bf16.1k",
     ("16x16x16", "bf16"): "llvm.amdgcn.mfma.f32.16x16x16bf16.1k",
 }
+
+CLK = {"32x32x8": 32, "16x16x16": 16}  # issue to issue on one SIMD (MI300X page, section 5)
 
 
 def accumulator(ctx: Context, target: str, node: MmaAcc) -> None:
@@ -40,10 +44,13 @@ def mma_into(ctx: Context, node: MmaInto) -> None:
     atom = ATOMS[kind.acc.atom]
     rows, columns = accumulator_atoms(kind.acc)
     lane_k, depth = atom.k_lane * kind.pack, atom.k_lane
+    barriers.start_copies(ctx)
     zero = tir.i32(0)
-    for half in range(kind.pack):
-        for p in range(rows):
-            for q in range(columns):
+    for pairs in growing(rows, columns):
+        for half in range(kind.pack):
+            for p, q in pairs:
+                barriers.start_reads(ctx, a, p)
+                barriers.start_reads(ctx, b, q)
                 x = tir.load(a.registers, p * lane_k + half * depth, depth)
                 y = tir.load(b.registers, q * lane_k + half * depth, depth)
                 at = (p * columns + q) * atom.d_regs
@@ -52,6 +59,22 @@ def mma_into(ctx: Context, node: MmaInto) -> None:
                     tir.vector("float32", atom.d_regs), INTRINSICS[key], x, y, old, zero, zero, zero
                 )
                 ctx.emit.add(tir.store(acc.registers, made, at, atom.d_regs))
+                ctx.region.mfma_clk = CLK[kind.acc.atom]
+                ctx.region.record("mfma")
+
+
+def growing(rows: int, columns: int) -> Iterator[list[tuple[int, int]]]:
+    """Pairs of atoms, a row or a column of them at a time, so that a few operands keep many instructions busy."""
+    i = j = 0
+    while i < rows or j < columns:
+        if i < rows and (i <= j or j == columns):
+            i += 1
+            pairs = [(i - 1, q) for q in range(j)]
+        else:
+            j += 1
+            pairs = [(p, j - 1) for p in range(i)]
+        if pairs:
+            yield pairs
 
 
 def _operand(ctx: Context, node: MmaInto, frag: Frag) -> Fragment:

@@ -6,7 +6,7 @@ from math import gcd
 
 from argus.dsl.ir import Operand, Ref
 from argus.dsl.layout import Accumulator, OperandMap
-from argus.dsl.lower.gfx942 import lds, tir
+from argus.dsl.lower.gfx942 import barriers, lds, tir
 from argus.dsl.lower.gfx942.context import Context, Fragment, accumulator_atoms
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.facts import constant
@@ -32,10 +32,9 @@ def operand(ctx: Context, target: str, node: Operand) -> None:
     kind = fragment.type.map
     assert isinstance(kind, OperandMap)
     read = _Reader(ctx, fragment, kind, source, rows, step)
-    if view.transposed:
-        read.gathered(view.starts)
-    else:
-        read.vectors(view.starts, f"{view.name}_{node.side}")
+    barriers.start_reads(ctx, fragment)
+    reads = read.gathered(view.starts) if view.transposed else read.vectors(view.starts, f"{view.name}_{node.side}")
+    ctx.region.pending[fragment.registers] = reads
 
 
 class _Reader:
@@ -60,8 +59,9 @@ class _Reader:
     def k_group(self) -> Tir:
         return self.ctx.lane // self.atom_rows
 
-    def vectors(self, starts: tuple[int, int], name: str) -> None:
-        """Rows are contiguous along k."""
+    def vectors(self, starts: tuple[int, int], name: str) -> dict[int, list[Tir]]:
+        """The reads of each atom, where rows are contiguous along k."""
+        reads: dict[int, list[Tir]] = {}
         vector = gcd(self.rows.vector(self.lane_k), starts[1] or self.lane_k)
         pieces = self.lane_k // vector
         for p in range(self.atoms):
@@ -77,10 +77,12 @@ class _Reader:
                 )
                 value = tir.load(self.source, at.index(vector), vector)
                 slot = p * self.lane_k + piece * vector
-                self.ctx.emit.add(tir.store(self.fragment.registers, value, slot, vector))
+                reads.setdefault(p, []).append(tir.store(self.fragment.registers, value, slot, vector))
+        return reads
 
-    def gathered(self, starts: tuple[int, int]) -> None:
-        """Rows are contiguous across the side: each k comes from its own row, element by element."""
+    def gathered(self, starts: tuple[int, int]) -> dict[int, list[Tir]]:
+        """The same where rows are contiguous across the side: each k comes from its own row, element by element."""
+        reads: dict[int, list[Tir]] = {}
         for p in range(self.atoms):
             for slot in range(self.lane_k):
                 at = lds.cell(
@@ -93,7 +95,8 @@ class _Reader:
                     "lds_at",
                 )
                 value = tir.load(self.source, at.index(1))
-                self.ctx.emit.add(tir.store(self.fragment.registers, value, p * self.lane_k + slot))
+                reads.setdefault(p, []).append(tir.store(self.fragment.registers, value, p * self.lane_k + slot))
+        return reads
 
 
 def wave_place(ctx: Context, acc: Accumulator) -> tuple[Tir, Tir]:

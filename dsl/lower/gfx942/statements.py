@@ -115,8 +115,10 @@ def _store(ctx: Context, s: Store) -> None:
 def _if(ctx: Context, s: If, number: Tir) -> None:
     sides: list[list[Tir]] = []
     for statements in (s.body, s.orelse):
+        barriers.ask_for_order(ctx)
         with ctx.emit.nested() as body:
             lower_statements(ctx, statements, number)
+            barriers.ask_for_order(ctx)
         sides.append(body)
     otherwise = tir.sequence(sides[1]) if sides[1] else None
     ctx.emit.add(tir.branch(ctx.indices.condition(s.condition), tir.sequence(sides[0]), otherwise))

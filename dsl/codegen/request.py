@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -20,12 +20,16 @@ class CompileRequest(BaseModel, frozen=True):
     Attributes:
         kernel: Which kernel of the text; None if it holds one.
         file: Name for diagnostics; equal texts compile equally under any.
+        then: `module:function` that the worker calls as `function(lowered, directory, options)` once the object is
+            built: what it writes into the folder is kept with the artifact.
     """
 
     text: str
     target: str = "gfx942"
     kernel: str | None = None
     file: str = "<kernel>"
+    then: str | None = None
+    options: dict[str, Any] = {}
 
     @property
     def text_sha(self) -> str:

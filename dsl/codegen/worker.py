@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     resource.setrlimit(resource.RLIMIT_DATA, (_DATA_LIMIT_BYTES, _DATA_LIMIT_BYTES))
     # TVM imports torch if it is there, which doubles its start and its memory, and is of no use here.
     sys.modules["torch"] = cast("Any", None)
-    lower = load_entry(entry)
+    lower: Lowering = load_entry(entry)
     importlib.import_module("argus.dsl.codegen.build")
     _send(replies, Reply(serial=0, status="done"))
     for line in sys.stdin:
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def load_entry(entry: str) -> Lowering:
+def load_entry(entry: str) -> Callable[..., Any]:
     """The function that `package.module:function` or `path/to/file.py:function` names."""
     where, _, name = entry.rpartition(":")
     if where.endswith(".py"):
@@ -56,7 +56,7 @@ def load_entry(entry: str) -> Lowering:
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(where)
-    return cast("Lowering", getattr(module, name))
+    return cast("Callable[..., Any]", getattr(module, name))
 
 
 def _answer(serial: int, directory: Path, lower: Lowering) -> Reply:
@@ -64,7 +64,10 @@ def _answer(serial: int, directory: Path, lower: Lowering) -> Reply:
 
     request = CompileRequest.model_validate_json((directory / REQUEST).read_bytes())
     try:
-        build(lower(request), directory, request.text_sha)
+        lowered = lower(request)
+        build(lowered, directory, request.text_sha)
+        if request.then is not None:
+            load_entry(request.then)(lowered, directory, request.options)
     except KernelError as error:
         reply = Reply(serial=serial, status="kernel", diagnostic=_placed(error.diagnostic, request.file))
     except (ToolchainError, MemoryError, OSError) as error:

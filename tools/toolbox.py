@@ -1,0 +1,86 @@
+"""The tools of one run: one compiler pool, one cache, one problem's numerics."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from argus.dsl.codegen.pool import CompilerPool
+from argus.dsl.codegen.request import CompileRequest
+from argus.dsl.diagnostics import CheckReport
+from argus.dsl.frontend import parse
+from argus.dsl.kernels import Problem
+from argus.dsl.transform import to_core
+from argus.retrieval.query import SearchResult
+from argus.tools.check import check_invariants
+from argus.tools.compile import finish
+from argus.tools.numerics import NUMERICS, requested_cases
+from argus.tools.results import CompileResult, TestReport
+from argus.tools.search import search_knowledge
+
+_RUN_CASES = "argus.tools.numerics:run_cases"
+
+
+class Toolbox:
+    """What agents and graph nodes may do. Use it as a context manager: it owns worker processes.
+
+    Args:
+        cache: Folder of artifacts by content, shared by runs.
+        seed: Of the numeric tests' inputs and held-out sizes.
+        workers: Compiler processes.
+        timeout_s: For compiling and testing one kernel.
+    """
+
+    def __init__(self, cache: Path, *, seed: int = 0, workers: int = 2, timeout_s: float = 120.0) -> None:
+        self._pool = CompilerPool(cache, workers=workers, timeout_s=timeout_s)
+        self._seed = seed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def warm(self) -> None:
+        """Begin to start the compiler processes; returns at once."""
+        self._pool.warm()
+
+    def check_invariants(self, text: str, problem: Problem) -> CheckReport:
+        """See `argus.tools.check.check_invariants`."""
+        return check_invariants(text, problem)
+
+    async def compile_kernel(self, text: str, problem: Problem, directory: Path) -> CompileResult:
+        """Compile, run the numeric tests on what was compiled, estimate at the problem's shape.
+
+        Raises:
+            KernelError: The kernel is at fault.
+            ToolchainError: TVM, LLVM, the linker or the worker process is.
+        """
+        start = time.perf_counter()
+        numerics = requested_cases(problem, seed=self._seed)
+        request = CompileRequest(
+            text=text, target=problem.target, then=_RUN_CASES, options=numerics.model_dump(mode="json")
+        )
+        artifact = await self._pool.compile(request)
+        checked = await asyncio.to_thread(check_invariants, text, problem)
+        result = finish(artifact, to_core(parse(text)), problem.sizes, checked, directory, start)
+        tests = (artifact.directory / NUMERICS).read_bytes()
+        (directory / NUMERICS).write_bytes(tests)
+        return result
+
+    async def run_tests(self, text: str, problem: Problem, compiled: CompileResult) -> TestReport:
+        """The numeric tests that ran beside the compilation, on the very TIR that was compiled."""
+        del text, problem
+        return TestReport.model_validate_json((compiled.directory / NUMERICS).read_bytes())
+
+    def search_knowledge(self, query: str, *, problem: Problem, top: int = 5) -> SearchResult:
+        """Cards for the problem's target and family, by words alone: no run loads torch."""
+        return search_knowledge(query, problem=problem, top=top, mode="bm25")

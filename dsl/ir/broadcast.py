@@ -8,7 +8,7 @@ from argus.dsl.diagnostics import Code, Span
 from argus.dsl.ir.nodes import BinaryOp, Dtype
 from argus.dsl.ir.report import kernel_error
 from argus.dsl.ir.shapes import FragType
-from argus.dsl.layout import Linear, Uniform, WithoutAxis
+from argus.dsl.layout import Accumulator, FragMap, Linear, Uniform, WithoutAxis
 
 FLOATS: frozenset[Dtype] = frozenset({"f16", "bf16", "f8", "f32"})
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -26,7 +26,7 @@ def fits(small: FragType, big: FragType) -> bool:
     """Whether each lane holds, for every element of `big` in it, the element of `small` that broadcasts to it."""
     if isinstance(small.map, Uniform) and small.shape == ():
         return True
-    if (small.shape, small.map) == (big.shape, big.map):
+    if small.shape == big.shape and same_lanes(small.map, big.map):
         return True
     if len(small.shape) >= len(big.shape):
         return False
@@ -43,6 +43,20 @@ def fits(small: FragType, big: FragType) -> bool:
         ):
             return True
     return False
+
+
+def same_lanes(a: FragMap, b: FragMap) -> bool:
+    """Whether two maps of equal shape place every element in the same lanes.
+
+    What is left of an accumulator without its rows depends on its columns alone, however many rows it had.
+    """
+    match a, b:
+        case WithoutAxis(of=Accumulator() as p, axis=i), WithoutAxis(of=Accumulator() as q, axis=j):
+            return (i, p.atom, p.grid) == (j, q.atom, q.grid)
+        case WithoutAxis(of=p, axis=i), WithoutAxis(of=q, axis=j):
+            return i == j and same_lanes(p, q)
+        case _:
+            return a == b
 
 
 def meet(a: FragType, b: FragType, span: Span) -> FragType:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from argus.dsl.diagnostics import Code, Span
-from argus.dsl.ir.broadcast import FLOATS, MIXED, Weak, common_dtype, fits, join_axes, meet, result_dtype
+from argus.dsl.ir.broadcast import FLOATS, MIXED, Weak, common_dtype, fits, join_axes, meet, result_dtype, same_lanes
 from argus.dsl.ir.nodes import (
     AsOperand,
     Assign,
@@ -382,7 +382,7 @@ def _join(name: str, old: FragType, new: FragType, span: Span) -> FragType:
         return new
     if new.shape == () and fits(new, old):
         return old
-    if (old.shape, old.map) != (new.shape, new.map):
+    if old.shape != new.shape or not same_lanes(old.map, new.map):
         message = f"`{name}` has shape {list(old.shape)} and becomes {list(new.shape)} in an inner block"
         if old.shape == new.shape:
             message = f"`{name}` lies in other lanes after this assignment in an inner block"

@@ -8,9 +8,13 @@ from collections.abc import Iterable
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError, Span
 
 
+def diagnostic(code: Code, span: Span, message: str, hint: str = "") -> Diagnostic:
+    return Diagnostic(code=code, message=message, span=span, hint=hint)
+
+
 def kernel_error(code: Code, span: Span, message: str, hint: str = "") -> KernelError:
     """An error to raise."""
-    return KernelError(Diagnostic(code=code, message=message, span=span, hint=hint))
+    return KernelError(diagnostic(code, span, message, hint))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

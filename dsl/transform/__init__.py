@@ -20,7 +20,9 @@ be the same on every path and iteration, else the kernel is refused with the pla
 
 from __future__ import annotations
 
+from argus.dsl.diagnostics import KernelError
 from argus.dsl.ir.nodes import Kernel
+from argus.dsl.ir.verify import structure_problems
 from argus.dsl.transform.base import Pass
 from argus.dsl.transform.expand_copy import ExpandCopy
 from argus.dsl.transform.expand_online_softmax import ExpandOnlineSoftmax
@@ -45,8 +47,11 @@ def to_core(kernel: Kernel) -> Kernel:
     """The core form of a kernel.
 
     Raises:
-        KernelError: For names out of scope, and for sugar that has no expansion.
+        KernelError: For what `structure_problems` finds (names, targets, control flow, budgets), and for sugar that
+            has no expansion. Types are checked on the result, by `argus.dsl.ir.verify`.
     """
+    for problem in structure_problems(kernel):
+        raise KernelError(problem)
     for step in TO_CORE:
         kernel = step(kernel)
     return kernel

@@ -6,9 +6,9 @@ Where the fills are groups of copies (gfx942, or cp.async): a fill is its body a
 `Barrier`, its body.
 
 Where the fills are TMA copies (sm_90a): `r.full[s]` completes when the bytes of a fill of stage s have arrived,
-`r.empty[s]` when every wave that uses the ring has freed the stage. A fill awaits the completion of `empty` that
-belongs to the use S fills ago, then one lane issues the copies; a use awaits `full`, and frees its stage when at most
-`keep` batches of MMAs are pending.
+`r.empty[s]` when every wave that uses the ring has freed the stage. In a fill one lane awaits the completion of
+`empty` that belongs to the use S fills ago and issues the copies; a use awaits `full`, and frees its stage when at
+most `keep` batches of MMAs are pending.
 """
 
 from __future__ import annotations
@@ -275,7 +275,8 @@ class _Expander:
         size = _copied_bytes(body, types)
         free = AwaitPhase(bar=f"{node.ring}.empty", completion=_earlier(i, stages), slot=stage, span=span)
         arrive = Arrive(bar=f"{node.ring}.full", bytes=size, slot=stage, span=span)
-        return (free, Elect(body=(*body, arrive), span=span))
+        # The lane that issues the copies waits alone: another wave might lag two phases behind and miss the parity.
+        return (Elect(body=(free, *body, arrive), span=span),)
 
     def _use(self, node: Use) -> Body:
         i, stages, span = self._next(node), self.rings[node.ring].stages, node.span
@@ -304,7 +305,8 @@ class _Expander:
             return (arrive,)
         freed = self.counts.freed[node.ring]
         assert freed is not None
-        return (If(condition=Op(">=", (held, freed)), body=(arrive,), span=span),)
+        since = simplify(Op("-", (i, freed)))
+        return (If(condition=Op(">=", (since, Const(node.keep))), body=(arrive,), span=span),)
 
     def _free_held(self, node: MmaWait) -> Body:
         """After `mma_wait(0)` nothing is pending, so every stage still held is free."""
@@ -322,7 +324,8 @@ class _Expander:
             for back in range(keep, 0, -1):
                 held = simplify(Op("-", (uses, Const(back))))
                 arrive = Arrive(bar=f"{ring}.empty", slot=_modulo(held, self.rings[ring].stages), span=node.span)
-                out.append(If(condition=Op(">=", (held, freed)), body=(arrive,), span=node.span))
+                since = simplify(Op("-", (uses, freed)))
+                out.append(If(condition=Op(">=", (since, Const(back))), body=(arrive,), span=node.span))
             self.counts.freed[ring] = uses
         return tuple(out)
 

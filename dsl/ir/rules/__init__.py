@@ -1,0 +1,1 @@
+"""What a kernel must respect beyond its grammar: one module a subject."""

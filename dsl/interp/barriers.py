@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argus.dsl.diagnostics import Span
 from argus.dsl.interp.arrays import Ids
 from argus.dsl.interp.gate import Gate
 from argus.dsl.interp.landing import InFlight
@@ -113,6 +114,14 @@ class Barriers:
                     return
 
 
+@dataclass(frozen=True, slots=True)
+class _Await:
+    wave: Wave
+    clock: int
+    span: Span
+    loops: Mapping[str, int]
+
+
 class MBarrier:
     """A barrier in shared memory: a phase completes after all its arrivals and all their announced bytes.
 
@@ -129,6 +138,12 @@ class MBarrier:
         self._known: Ids = np.zeros(0, np.int32)
         self._fenced: Ids = np.zeros(0, np.int32)
         self.released: list[tuple[Ids, Ids]] = []
+        self._awaits: dict[int, list[_Await]] = {}
+
+    def note_await(self, wanted: int, wave: Wave, span: Span) -> None:
+        """A wave asks for a completion: the one after it must not come before the wave has seen it."""
+        asked = _Await(wave, wave.machine.clocks.now(wave.index), span, dict(wave.loops))
+        self._awaits.setdefault(wanted, []).append(asked)
 
     def release(self, known: Ids, fenced: Ids) -> None:
         """What an arriving wave has done becomes visible to those who await this phase."""
@@ -151,6 +166,10 @@ class MBarrier:
 
     def try_complete(self, on_complete: Callable[[], None]) -> None:
         if self.missing == 0 and self.bytes_awaited == 0:
+            for asked in self._awaits.pop(self.completed - 1, []):
+                if self._known[asked.wave.index] < asked.clock:
+                    text = f"nothing keeps {self.name} from completing twice while this waits: it would miss the parity"
+                    asked.wave.fault("deadlock", text, asked.span, loops=asked.loops)
             self.completed += 1
             self.missing = self.arrivals
             self.released.append((self._known.copy(), self._fenced.copy()))

@@ -93,6 +93,7 @@ def await_phase(w: Wave, node: AwaitPhase) -> Waits:
     if wanted > bar.completed or wanted <= bar.completed - 2:
         text = f"waits for completion {wanted} of {bar.name}, which has completed {bar.completed} times"
         w.fault("deadlock", f"{text}: its parity stands for another phase", node.span)
+    bar.note_await(wanted, w, node.span)
     if wanted >= bar.completed:
         gate = Gate(f"await_phase({bar.name}, {wanted})", node.span)
         bar.gates.append((wanted, gate))

@@ -1,0 +1,142 @@
+"""Kernel text to verdicts: front end, core form, tags, solver, replay. No lowering is involved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from argus.dsl.diagnostics import CheckReport, Counterexample, ObligationReport
+from argus.dsl.frontend import parse
+from argus.dsl.ir import Kernel
+from argus.dsl.ir.contract import contract_sha as sha_of
+from argus.dsl.ir.infer import infer
+from argus.dsl.ir.types import Types
+from argus.dsl.layout.affine import Formula, formula
+from argus.dsl.smt.discharge import settle
+from argus.dsl.smt.replay import Replayer, order_of
+from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
+from argus.dsl.smt.z3_door import Door
+from argus.dsl.tags.analysis import Analysis, analyse
+from argus.dsl.tags.banks import bank_conflicts
+from argus.dsl.tags.obligations import Obligation
+from argus.dsl.tags.resources import overflow, resources
+from argus.dsl.transform import to_core
+
+
+def check(
+    text_or_path: str | Path, *, kernel: str | None = None, contract_sha: str | None = None, replay: bool = True
+) -> CheckReport:
+    """Prove every obligation of a kernel, or say what refutes it.
+
+    Args:
+        text_or_path: Kernel text, or a file that holds it.
+        kernel: Which kernel, if there are several.
+        contract_sha: Hash of the contract that the kernel must have (`argus.dsl.ir.contract`).
+        replay: Execute witnesses in the interpreter. Without, a violation is reported as unknown.
+
+    Raises:
+        KernelError: If the text is no kernel of the language.
+        OSError: If the file cannot be read.
+    """
+    started = time.perf_counter()
+    is_path = isinstance(text_or_path, Path) or ("\n" not in text_or_path and text_or_path.endswith(".py"))
+    text, file = (
+        (Path(text_or_path).read_text("utf-8"), str(text_or_path)) if is_path else (str(text_or_path), "<kernel>")
+    )
+    report = check_kernel(parse(text, file, kernel=kernel), contract_sha=contract_sha, replay=replay)
+    return report.model_copy(update={"seconds": time.perf_counter() - started})
+
+
+def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: bool = True) -> CheckReport:
+    """As `check`, on IR.
+
+    Raises:
+        KernelError: For names out of scope and types that do not fit.
+    """
+    started = time.perf_counter()
+    core = to_core(kernel)
+    types = infer(core)
+    preconditions = [formula(e, {}) for e in core.where]
+    door = Door(types.sizes, preconditions)
+    vacuous = None if door.consistent(()) else _contradiction(core, types)
+    analysis = analyse(core, types, door)
+    assumptions = overflow(analysis.context, door)
+    found_sha = sha_of(kernel)
+    obligations = [
+        *_contract(kernel, found_sha, contract_sha),
+        *_settled(core, analysis, door, types, replay=replay and vacuous is None),
+    ]
+    return CheckReport(
+        kernel=kernel.name,
+        target=kernel.target,
+        contract_sha=found_sha,
+        assumed=analysis.assumed,
+        seconds=time.perf_counter() - started,
+        obligations=tuple(obligations),
+        bank_conflicts=bank_conflicts(analysis.context),
+        resources=resources(analysis.context),
+        assumptions=assumptions,
+        vacuous=vacuous,
+        widened=analysis.widened,
+    )
+
+
+def _contradiction(core: Kernel, types: Types) -> str:
+    from argus.dsl.ir.show_expr import show_expr
+
+    del types
+    return " and ".join(show_expr(e) for e in core.where)
+
+
+def _settled(core: Kernel, analysis: Analysis, door: Door, types: Types, *, replay: bool) -> list[ObligationReport]:
+    blocks = tuple(name for name, _ in analysis.blocks)
+    replayer = Replayer(core, blocks) if replay else None
+    order = order_of(blocks, types.sizes)
+    return [_report(o, _verdict(o, door, replayer, order)) for o in analysis.registry.all]
+
+
+def _verdict(o: Obligation, door: Door, replayer: Replayer | None, order: Sequence[str]) -> Verdict:
+    if not o.met:
+        if o.origin == "written":
+            return Unknown(o.tier, "vacuous: no execution reaches this assertion")
+        return Proved(o.tier)
+    return settle(o, door, replayer, order)
+
+
+def _report(o: Obligation, verdict: Verdict) -> ObligationReport:
+    counterexample: Counterexample | None = None
+    reason: str | None = None
+    match verdict:
+        case Proved(tier):
+            word = "proved"
+        case Refuted(tier, counterexample):
+            word = "refuted"
+        case Unknown(tier, reason):
+            word = "unknown"
+    return ObligationReport(
+        id=o.id, kind=o.kind, origin=o.origin, text=o.text.replace("·", "."), file=o.span.file, line=o.span.line,
+        col=o.span.col, end_line=o.span.end_line, end_col=o.span.end_col, verdict=word, tier=tier,
+        counterexample=counterexample, reason=None if reason is None else reason.replace("·", "."),
+    )  # fmt: skip
+
+
+def _contract(kernel: Kernel, found: str, wanted: str | None) -> list[ObligationReport]:
+    """The comparison with the task's contract."""
+    if wanted is None:
+        return []
+    span = kernel.span
+    o = Obligation("contract", "the contract is the task's", span, -1, met=True)
+    if found == wanted:
+        return [_report(o, Proved("structure"))]
+    text = "signature, where, assume, tag and ensures are the task's and must not be changed"
+    counterexample = Counterexample(
+        kind="contract", text=text, consumer=span, want=wanted, got=found, fix="restore the task's contract",
+        replayed="the hashes differ",
+    )  # fmt: skip
+    return [_report(o, Refuted("structure", counterexample))]
+
+
+def preconditions(kernel: Kernel) -> tuple[Formula, ...]:
+    """What `where` demands, as formulas."""
+    return tuple(formula(e, {}) for e in kernel.where)

@@ -1,0 +1,334 @@
+"""Counting: how often a family of intervals, one for each value of some symbols, holds a given point.
+
+A member of the family holds point x when `x = base(symbols) + offset` for an offset of its runs. Where a symbol s has
+coefficient c and the runs are at most |c| wide, s is the quotient of a division by c, so the count is a formula without
+quantifiers over linear integer arithmetic. Wider runs are cut into pieces of width |c|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from argus.dsl.layout.affine import (
+    Affine,
+    And,
+    Atom,
+    Eq,
+    Formula,
+    Ge,
+    conjunction,
+    disjunction,
+    eq,
+    evaluate_affine,
+    evaluate_formula,
+    ge,
+    ne,
+    negation,
+    substitute_affine,
+    substitute_formula,
+    var,
+)
+from argus.dsl.tags.domain import Domain, Term, Window
+from argus.dsl.tags.obligations import Box, CoversOnce, WritesOnce
+
+Run = tuple[int, int, int]
+
+
+class NotCountable(Exception):
+    """The family is not of a form that this module counts; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One coordinate of a family: the point asked for, where members lie, and which offsets they hold."""
+
+    point: Affine
+    base: Affine
+    runs: tuple[Run, ...]
+    windows: tuple[tuple[Affine, Affine], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    axes: tuple[Axis, ...]
+    domains: tuple[Domain, ...]
+    given: tuple[Formula, ...] = ()
+
+
+def reduction_families(claim: CoversOnce, point: Affine) -> list[Family]:
+    return [Family((_term_axis(t, point),), t.domains) for t in claim.terms]
+
+
+def _term_axis(term: Term, point: Affine) -> Axis:
+    return Axis(point, term.base, term.runs, tuple((w.lo, w.hi) for w in term.windows))
+
+
+def output_families(claim: WritesOnce, points: Sequence[Affine]) -> list[Family]:
+    blocks = tuple(
+        Domain(name, conjunction((ge(var(name)), ge(count - var(name) - 1)))) for name, count in claim.blocks
+    )
+    return [_box_family(box, points, blocks) for box in claim.boxes]
+
+
+def _box_family(box: Box, points: Sequence[Affine], blocks: tuple[Domain, ...]) -> Family:
+    axes = tuple(
+        Axis(point, base.without_const(), ((base.const, base.const + size, 1),), _windows(box.windows, i))
+        for i, (point, base, size) in enumerate(zip(points, box.base, box.size, strict=True))
+    )
+    domains = (*blocks, *box.domains)
+    bound = {d.symbol for d in domains}
+    given = tuple(f for f in box.given if not _symbols(f).isdisjoint(bound))
+    return Family(axes, domains, given)
+
+
+def _windows(windows: tuple[Window, ...], axis: int) -> tuple[tuple[Affine, Affine], ...]:
+    return tuple((w.lo, w.hi) for w in windows if w.axis == str(axis))
+
+
+def _symbols(f: Formula) -> frozenset[str]:
+    from argus.dsl.layout.affine import formula_variables
+
+    return formula_variables(f)
+
+
+# ----------------------------------------------------------------------------------------- as formulas
+
+
+class Counter:
+    """Builds the formulas; `definitions` fix the fresh symbols that they use."""
+
+    def __init__(self) -> None:
+        self.definitions: list[Formula] = []
+        self._fresh = 0
+
+    def total(self, families: Sequence[Family]) -> Affine:
+        """How many members of all families hold the points.
+
+        Raises:
+            NotCountable: If some family is of another form.
+        """
+        out = Affine()
+        for family in families:
+            for part in _narrow(family):
+                out += self._count(part)
+        return out
+
+    def _symbol(self, word: str) -> Affine:
+        self._fresh += 1
+        return var(f"{word}'{self._fresh}")
+
+    def _count(self, family: Family) -> Affine:
+        open_symbols = {d.symbol: d.guard for d in family.domains}
+        solved = dict[str, Affine]()
+        member = list[Formula]()
+        weight = 1
+        waiting = list(family.axes)
+        while waiting:
+            axis = min(waiting, key=lambda a: len(_unsolved(a, open_symbols)))
+            waiting.remove(axis)
+            unsolved = _unsolved(axis, open_symbols)
+            if len(unsolved) > 1:
+                raise NotCountable(f"{', '.join(sorted(unsolved))} move the same coordinate")
+            offset = self._offset(axis, unsolved, solved, open_symbols)
+            weights = {n for _, _, n in axis.runs}
+            if len(weights) > 1:
+                raise NotCountable("runs of different counts")
+            weight *= weights.pop()
+            inside = disjunction(conjunction((ge(offset - a), ge(Affine(b - 1) - offset))) for a, b, _ in axis.runs)
+            member.append(inside)
+            for lo, hi in axis.windows:
+                member += [ge(axis.point - lo), ge(hi - axis.point - 1)]
+        member += [substitute_formula(d.guard, solved) for d in family.domains if d.symbol in solved]
+        member += [substitute_formula(f, solved) for f in family.given]
+        held = conjunction(member)
+        if not open_symbols:
+            return _truth(held) * weight
+        if len(open_symbols) > 1:
+            raise NotCountable(f"{', '.join(sorted(open_symbols))} move no coordinate")
+        return self._multiplied(held, weight, *next(iter(open_symbols.items())), solved)
+
+    def _offset(
+        self, axis: Axis, unsolved: frozenset[str], solved: dict[str, Affine], open_symbols: dict[str, Formula]
+    ) -> Affine:
+        """The point's place within its member; solves for the symbol that moves the member."""
+        base = substitute_affine(axis.base, solved)
+        if not unsolved:
+            return axis.point - base
+        (name,) = unsolved
+        c = base.coefficient(name)
+        quotient = self._symbol(name)
+        solved[name] = quotient if c > 0 else -quotient
+        del open_symbols[name]
+        rest = base - var(name) * c
+        low = min(a for a, _, _ in axis.runs)
+        place = axis.point - rest - quotient * abs(c)
+        self.definitions += [ge(place - low), ge(Affine(low + abs(c) - 1) - place)]
+        return place
+
+    def _multiplied(self, held: Formula, weight: int, name: str, guard: Formula, solved: dict[str, Affine]) -> Affine:
+        """Each value of a symbol that moves nothing counts once more; its values are consecutive from 0."""
+        guard = substitute_formula(guard, solved)
+        begin = _begin(guard, name)
+        values, out = self._symbol("values"), self._symbol("count")
+
+        def at(value: Affine) -> Formula:
+            return substitute_formula(guard, {name: value})
+
+        self.definitions.append(
+            disjunction(
+                (
+                    conjunction((eq(values), negation(at(Affine(begin))))),
+                    conjunction((ge(values - 1), at(values + (begin - 1)), negation(at(values + begin)))),
+                )
+            )
+        )
+        self.definitions.append(
+            disjunction((conjunction((held, eq(out - values * weight))), conjunction((negation(held), eq(out)))))
+        )
+        return out
+
+
+def _unsolved(axis: Axis, open_symbols: dict[str, Formula]) -> frozenset[str]:
+    return axis.base.variables() & open_symbols.keys()
+
+
+def _begin(guard: Formula, name: str) -> int:
+    """The least value that a guard allows for a symbol."""
+    parts = guard.parts if isinstance(guard, And) else (guard,)
+    for part in parts:
+        if isinstance(part, Ge) and part.a.coefficient(name) == 1 and (part.a - var(name)).is_const:
+            return -part.a.const
+    raise NotCountable(f"{name} has no least value")
+
+
+def _truth(f: Formula) -> Affine:
+    if f == And(()):
+        return Affine(1)
+    return Affine(0, ((Atom(f"[{f}]", "truth", (), f), 1),))
+
+
+def _narrow(family: Family) -> list[Family]:
+    """Families whose runs are no wider than the step of the symbol that moves them, and of equal counts."""
+    choices = list[list[Axis]]()
+    symbols = {d.symbol for d in family.domains}
+    for axis in family.axes:
+        moving = [c for a, c in axis.base.terms if a.text in symbols]
+        choices.append([piece for part in _by_count(axis) for piece in _cut(part, abs(moving[0]) if moving else 0)])
+    return [Family(tuple(axes), family.domains, family.given) for axes in product(*choices)]
+
+
+def _by_count(axis: Axis) -> list[Axis]:
+    counts = sorted({n for _, _, n in axis.runs})
+    return [Axis(axis.point, axis.base, tuple(r for r in axis.runs if r[2] == n), axis.windows) for n in counts]
+
+
+def _cut(axis: Axis, step: int) -> list[Axis]:
+    low, high = min(a for a, _, _ in axis.runs), max(b for _, b, _ in axis.runs)
+    if step == 0 or high - low <= step:
+        return [axis]
+    pieces = list[Axis]()
+    for start in range(low, high, step):
+        runs = tuple(
+            (max(a, start), min(b, start + step), n) for a, b, n in axis.runs if max(a, start) < min(b, start + step)
+        )
+        if runs:
+            pieces.append(Axis(axis.point, axis.base, runs, axis.windows))
+    return pieces
+
+
+# --------------------------------------------------------------------------------------------- the claims
+
+
+def reduction_violated(claim: CoversOnce, point: str) -> list[Formula]:
+    """Formulas that are satisfiable together exactly if some coordinate is not summed once."""
+    counter = Counter()
+    x = var(point)
+    count = counter.total(reduction_families(claim, x))
+    return [ge(x), ge(claim.extent - x - 1), *counter.definitions, ne(count - 1)]
+
+
+def padding_summed(claim: CoversOnce) -> list[list[Formula]]:
+    """For each term whose padding does not vanish: formulas satisfiable if it sums padding."""
+    out = list[list[Formula]]()
+    for number, term in enumerate(claim.terms):
+        if term.absorbing:
+            continue
+        x = var(f"padding'{number}")
+        at = x - term.base
+        inside = disjunction(conjunction((ge(at - a), ge(Affine(b - 1) - at))) for a, b, _ in term.runs)
+        outside = disjunction(f for w in term.windows for f in (ge(w.lo - x - 1), ge(x - w.hi)))
+        out.append([inside, outside, *(d.guard for d in term.domains)])
+    return out
+
+
+def output_violated(claim: WritesOnce, points: Sequence[str]) -> list[Formula]:
+    """Formulas that are satisfiable together exactly if some output element is not written once."""
+    counter = Counter()
+    at = [var(p) for p in points]
+    count = counter.total(output_families(claim, at))
+    inside = [f for x, extent in zip(at, claim.extents, strict=True) for f in (ge(x), ge(extent - x - 1))]
+    return [*inside, *counter.definitions, ne(count - 1)]
+
+
+# ------------------------------------------------------------------------------------------- by counting
+
+
+MOST_VALUES = 64
+
+
+def miscounted(families: Sequence[Family], sizes: dict[str, int], extents: Sequence[int]) -> tuple[int, ...] | None:
+    """A point of the box of these extents that is not held exactly once at concrete sizes, by enumeration.
+
+    The families' points must be the symbols `x0`, `x1`, ….
+    """
+    import numpy as np
+
+    counts = np.zeros(tuple(extents), np.int64)
+    for family in families:
+        for env in _values(family.domains, dict(sizes)):
+            if not all(evaluate_formula(f, env) for f in family.given):
+                continue
+            _add(counts, family, env)
+    bad = np.argwhere(counts != 1)
+    return tuple(int(i) for i in bad[0]) if len(bad) else None
+
+
+def _values(domains: tuple[Domain, ...], env: dict[str, int]) -> list[dict[str, int]]:
+    """All values of the symbols that their guards allow."""
+    envs = [env]
+    for domain in domains:
+        envs = [
+            {**e, domain.symbol: v} for e in envs for v in range(MOST_VALUES)
+            if evaluate_formula(domain.guard, {**e, domain.symbol: v})
+        ]  # fmt: skip
+    return envs
+
+
+def _add(counts: object, family: Family, env: dict[str, int]) -> None:
+    spans = list[list[tuple[int, int, int]]]()
+    for i, axis in enumerate(family.axes):
+        base = evaluate_affine(axis.base, env)
+        extent = counts.shape[i]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
+        lo = max([0, *(evaluate_affine(w, env) for w, _ in axis.windows)])
+        hi = min([extent, *(evaluate_affine(w, env) for _, w in axis.windows)])
+        spans.append([(max(base + a, lo), min(base + b, hi), n) for a, b, n in axis.runs])
+    for pick in product(*spans):
+        if all(a < b for a, b, _ in pick):
+            weight = 1
+            for _, _, n in pick:
+                weight *= n
+            counts[tuple(slice(a, b) for a, b, _ in pick)] += weight  # pyright: ignore[reportIndexIssue]
+
+
+__all__ = [
+    "Counter",
+    "Eq",
+    "Family",
+    "NotCountable",
+    "miscounted",
+    "output_violated",
+    "padding_summed",
+    "reduction_violated",
+]

@@ -1,0 +1,279 @@
+"""Witnesses executed: what the solver found counts only if the interpreter, which shares no table with it, agrees."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.dsl.diagnostics import Access, Counterexample, KernelError
+from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
+from argus.dsl.interp.program import Program, prepare
+from argus.dsl.interp.run import execute
+from argus.dsl.ir import Binary, Ensures, Kernel, Select, TensorParam, Unary
+from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.layout.affine import Affine, evaluate_affine
+from argus.dsl.smt.discharge import Witness
+from argus.dsl.tags.obligations import Finding, Kind, Obligation
+
+Floats = npt.NDArray[np.float64]
+Blocks = tuple[tuple[int, ...], ...] | None
+
+TOLERANCE = 1e-9  # relative to the largest magnitude; fp64 without dtype rounding
+LANES = 64
+# Schedules tried for a hazard. Happens-before is tracked under each, so the first mostly tells.
+HAZARD_POLICIES = (Policy(), Policy("earliest"), *POLICIES[3:9])
+
+# Faults that show a violation of each kind. Where None stands, a wrong output does as well.
+SHOWN_BY: Mapping[Kind, tuple[FaultKind | None, ...]] = {
+    "race": ("race", "pending"),
+    "wait": ("pending", "race"),
+    "init": ("poison", None),
+    "bounds": ("bounds",),
+    "conformity": (None, "poison"),
+    "completeness": (None, "poison"),
+    "epilogue": (None, "poison", "write-set", "bounds"),
+    "coverage": ("write-set", None),
+    "written": (None, "poison"),
+    "divergence": ("divergence", "deadlock"),
+    "deadlock": ("deadlock", "divergence"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How an execution showed the violation: a fault, or outputs that differ."""
+
+    policy: Policy
+    fault: Fault | None = None
+    output: str = ""
+    element: tuple[int, ...] = ()
+    wrong: int = 0
+    total: int = 0
+
+    def __str__(self) -> str:
+        if self.fault is not None:
+            return f"{self.fault.kind}: {self.fault.message} ({self.policy})"
+        place = ", ".join(map(str, self.element))
+        return f"{self.wrong:,} of {self.total:,} results wrong, the first at {self.output}[{place}] ({self.policy})"
+
+
+@dataclass(slots=True)
+class Replayer:
+    """Replays witnesses of one kernel; executions at equal sizes share their tables and results."""
+
+    core: Kernel
+    blocks: tuple[str, ...]
+    seed: int = 0
+    _programs: dict[tuple[tuple[str, int], ...], Program] = field(
+        default_factory=dict[tuple[tuple[str, int], ...], Program]
+    )
+    _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict[tuple[object, ...], Outcome])
+
+    def __call__(self, obligation: Obligation, witness: Witness) -> Counterexample | None:
+        """The counterexample, if an execution at the witness's sizes goes wrong in the way the obligation says."""
+        program = self._program(witness.model)
+        if program is None:
+            return None
+        block = tuple(witness.model.get(name, 0) for name in self.blocks)
+        whole = obligation.kind == "coverage" or len(block) != len(self.blocks)
+        shown = self._shown(program, obligation, None if whole else (block,))
+        if shown is None and not whole and obligation.kind in ("epilogue", "completeness"):
+            shown = self._shown(program, obligation, None)
+        if shown is None:
+            return None
+        return counterexample(obligation, witness, shown, dict(zip(self.blocks, block, strict=True)), program.sizes)
+
+    # --------------------------------------------------------------------------------------- executing
+
+    def _program(self, model: Mapping[str, int]) -> Program | None:
+        names = {s for p in self.core.params if isinstance(p, TensorParam) for s in _sizes(p)}
+        sizes = {name: model.get(name, 1) for name in sorted(names)}
+        key = tuple(sizes.items())
+        if key not in self._programs:
+            try:
+                self._programs[key] = prepare(self.core, sizes)
+            except KernelError:
+                return None
+        return self._programs[key]
+
+    def _shown(self, program: Program, obligation: Obligation, blocks: Blocks) -> Shown | None:
+        wanted = SHOWN_BY.get(obligation.kind, ())
+        hazard = None not in wanted
+        for policy in HAZARD_POLICIES if hazard else HAZARD_POLICIES[:3]:
+            outcome, inputs = self._run(program, policy, blocks)
+            faults = [f for f in outcome.faults if f.kind in wanted]
+            here = [f for f in faults if _touches(f, obligation)]
+            if here or (faults and hazard):
+                return Shown(policy, (here or faults)[0])
+            if not hazard:
+                if (found := self._differs(program, outcome, inputs, policy, blocks)) is not None:
+                    return found
+                if faults:
+                    return Shown(policy, faults[0])
+        return None
+
+    def _run(self, program: Program, policy: Policy, blocks: Blocks) -> tuple[Outcome, dict[str, Floats | float]]:
+        inputs = self._inputs(program)
+        key = (tuple(program.sizes.items()), policy, blocks)
+        if key not in self._outcomes:
+            self._outcomes[key] = execute(program, inputs, policy, blocks)
+        return self._outcomes[key], inputs
+
+    def _inputs(self, program: Program) -> dict[str, Floats | float]:
+        rng = np.random.default_rng(self.seed)
+        made = dict[str, "Floats | float"]()
+        for name, shape in program.shapes.items():
+            if name not in program.written:
+                made[name] = rng.standard_normal(shape)
+        for name in program.scalars:
+            made[name] = float(rng.uniform(0.5, 1.5))
+        return made
+
+    # --------------------------------------------------------------------------------------- comparing
+
+    def _differs(
+        self,
+        program: Program,
+        outcome: Outcome,
+        inputs: Mapping[str, Floats | float],
+        policy: Policy,
+        blocks: Blocks,
+    ) -> Shown | None:
+        if _has_arithmetic(self.core):
+            return None
+        for ensures in self.core.ensures:
+            want = contraction(ensures, self.core, inputs)
+            if want is None or ensures.tensor not in outcome.outputs:
+                continue
+            got, compared = outcome.outputs[ensures.tensor], np.ones(want.shape, np.bool_)
+            if blocks is not None:
+                compared = outcome.written[ensures.tensor] > 0
+            scale = float(np.abs(want).max(initial=0.0)) or 1.0
+            with np.errstate(invalid="ignore"):
+                bad = compared & ~(np.abs(got - want) <= TOLERANCE * scale)
+            if bad.any():
+                first = tuple(int(i) for i in np.argwhere(bad)[0])
+                return Shown(policy, None, ensures.tensor, first, int(bad.sum()), int(compared.sum()))
+        return None
+
+
+def _sizes(param: TensorParam) -> frozenset[str]:
+    from argus.dsl.layout import names
+
+    return frozenset[str]().union(*(names(e) for e in param.shape))
+
+
+def _touches(fault: Fault, obligation: Obligation) -> bool:
+    spans = [s for s in (fault.span, fault.other_span) if s is not None]
+    return any(s.line == obligation.span.line for s in spans)
+
+
+def _has_arithmetic(core: Kernel) -> bool:
+    """Whether values are changed between load and store, so that sums alone do not tell what is right."""
+    return any(isinstance(n, Binary | Unary | Select) for n in walk_body(core.body))
+
+
+def contraction(ensures: Ensures, core: Kernel, inputs: Mapping[str, Floats | float]) -> Floats | None:
+    """The sum of products that an `ensures` describes: over its reduced axes, of its origins.
+
+    None if an origin has axes without names, or is no input.
+    """
+    axes = dict[str, str]()
+    parts, arrays = list[str](), list[Floats]()
+    params = {p.name: p for p in core.params if isinstance(p, TensorParam)}
+    for name in ensures.uses:
+        value = inputs.get(name)
+        if name not in params or not isinstance(value, np.ndarray) or not all(params[name].axes):
+            return None
+        for axis in params[name].axes:
+            axes.setdefault(axis, string.ascii_letters[len(axes)])
+        parts.append("".join(axes[axis] for axis in params[name].axes))
+        arrays.append(value)
+    if not arrays or any(axis not in axes for axis in ensures.index):
+        return None
+    return np.einsum(f"{','.join(parts)}->{''.join(axes[a] for a in ensures.index)}", *arrays)
+
+
+# ------------------------------------------------------------------------------------- counterexamples
+
+
+def counterexample(
+    obligation: Obligation,
+    witness: Witness,
+    shown: Shown,
+    block: Mapping[str, int],
+    sizes: Mapping[str, int],
+) -> Counterexample:
+    """The witness with what its execution showed put in."""
+    f, fault = witness.finding, shown.fault
+    thread = f.thread
+    loops = _loops(f, witness.model)
+    element, buffer = f.element, f.buffer
+    if fault is not None and fault.wave is not None and obligation.kind in ("race", "wait", "bounds"):
+        thread = fault.wave * LANES + (fault.lane or 0)
+        loops = dict(fault.loops) or loops
+        buffer = fault.buffer or buffer
+    return Counterexample(
+        kind=obligation.kind,
+        text=f.text,
+        sizes=dict(sizes),
+        block=dict(block),
+        loops=loops,
+        thread=thread,
+        wave=None if thread is None else thread // LANES,
+        lane=None if thread is None else thread % LANES,
+        register_slot=f.slot,
+        buffer=None if buffer is None else buffer.replace("·", "."),
+        stage=f.stage,
+        element=element if element is not None else witness.point,
+        byte=f.byte,
+        bank=None if f.byte is None else f.byte // 4 % 32,
+        want=_form(f.want),
+        got=_form(f.got),
+        component=f.component,
+        consumer=f.consumer,
+        producer=f.producer,
+        other=_other(f, fault),
+        hops=f.hops,
+        wrong_count=f.wrong if f.wrong is not None else (shown.wrong or None),
+        total_count=f.total if f.wrong is not None else (shown.total or None),
+        pattern=f.pattern,
+        fix_class=f.fix_class,
+        fix=f.fix,
+        replayed=str(shown),
+    )
+
+
+def _form(value: Affine | str) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _loops(f: Finding, model: Mapping[str, int]) -> dict[str, int]:
+    out = dict[str, int]()
+    for name, form in f.loops.items():
+        env = {v: model.get(v, 0) for v in form.variables()}
+        out[name] = evaluate_affine(form, env)
+    return out
+
+
+def _other(f: Finding, fault: Fault | None) -> Access | None:
+    if fault is not None and fault.other_span is not None and fault.other_wave is not None:
+        thread = fault.other_wave * LANES + (fault.other_lane or 0)
+        action = fault.other_action if fault.other_action in ("reads", "writes", "copies into") else "reads"
+        return Access(
+            span=fault.other_span, action=action, thread=thread, wave=thread // LANES, lane=thread % LANES,
+            loops=dict(fault.other_loops or {}),
+        )  # fmt: skip
+    if f.other is None:
+        return None
+    t = f.other.thread
+    return Access(span=f.other.span, action=f.other.action, thread=t, wave=t // LANES, lane=t % LANES)
+
+
+def order_of(blocks: Sequence[str], sizes: Sequence[str]) -> tuple[str, ...]:
+    """Symbols in the order in which a witness is made small: blocks, then sizes."""
+    return (*blocks, *sizes)

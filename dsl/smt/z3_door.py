@@ -1,0 +1,194 @@
+"""The only module that imports Z3: satisfiability and smallest models of formulas over integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import z3
+
+from argus.dsl.layout.affine import (
+    Affine,
+    And,
+    Atom,
+    Eq,
+    Formula,
+    Ge,
+    Ne,
+    Or,
+    evaluate_formula,
+    formula_variables,
+)
+
+# Work, not seconds: the same query gives the same answer on a slow machine.
+EFFORT = 4_000_000
+SIZE_LIMIT = 2**31
+
+Model = dict[str, int]
+
+
+class Undecided(Exception):
+    """The solver gave up."""
+
+
+class Door:
+    """A solver over size symbols with the kernel's preconditions asserted; questions come on top of them.
+
+    Floor divisions by constants become a quotient with two linear bounds: Z3 times out on `div` and `mod`.
+    """
+
+    def __init__(self, sizes: Sequence[str], preconditions: Iterable[Formula]) -> None:
+        self._solver: Any = z3.Solver()
+        self._solver.set("rlimit", EFFORT)
+        self._known: dict[str, Any] = {}
+        self._pending: list[Any] = []
+        self._answers: dict[frozenset[Formula], bool] = {}
+        self.sizes = tuple(sizes)
+        for size in sizes:
+            symbol = self._variable(size)
+            self._solver.add(symbol >= 1, symbol < SIZE_LIMIT)
+        for f in preconditions:
+            self._solver.add(self._formula(f))
+        self._define()
+
+    # --------------------------------------------------------------------------------------- questions
+
+    def consistent(self, formulas: Sequence[Formula]) -> bool:
+        """False only if no sizes satisfy the preconditions and all of these."""
+        key = frozenset(formulas)
+        if key not in self._answers:
+            self._answers[key] = self._check(formulas) != z3.unsat
+        return self._answers[key]
+
+    def refuted(self, formulas: Sequence[Formula]) -> bool:
+        """Whether the formulas contradict each other.
+
+        Raises:
+            Undecided: If the solver gives up.
+        """
+        key = frozenset(formulas)
+        if self._answers.get(key) is False:
+            return True
+        answer = self._check(formulas)
+        if answer == z3.unknown:
+            raise Undecided(self._solver.reason_unknown())
+        self._answers[key] = answer == z3.sat
+        return answer == z3.unsat
+
+    def smallest(self, formulas: Sequence[Formula], order: Sequence[str]) -> Model | None:
+        """A model whose variables are as small as can be, those in `order` first; None if there is none.
+
+        Raises:
+            Undecided: If the solver gives up, or its model does not satisfy the formulas.
+        """
+        self._solver.push()
+        try:
+            for f in formulas:
+                self._solver.add(self._formula(f))
+            self._define()
+            if self._solver.check() != z3.sat:
+                return None
+            names = sorted(frozenset[str]().union(*(formula_variables(f) for f in formulas)) | set(self.sizes))
+            ordered = [*dict.fromkeys(n for n in order if n in self._known), *(n for n in names if n not in order)]
+            model = self._values(self._solver.model(), ordered)
+            for name in ordered:
+                model = self._least(name, model, ordered)
+            if not all(evaluate_formula(f, model) for f in formulas):
+                raise Undecided("the solver's model does not satisfy the formulas")
+            return model
+        finally:
+            self._solver.pop()
+
+    # ----------------------------------------------------------------------------------------- solving
+
+    def _check(self, formulas: Sequence[Formula]) -> Any:  # noqa: ANN401 - Z3 is untyped
+        self._solver.push()
+        try:
+            for f in formulas:
+                self._solver.add(self._formula(f))
+            self._define()
+            return self._solver.check()
+        finally:
+            self._solver.pop()
+
+    def _least(self, name: str, model: Model, names: Sequence[str]) -> Model:
+        """Fix a variable at its least value, found by bisection from below."""
+        symbol = self._variable(name)
+        low, high = min(0, model[name]), model[name]
+        if name in self.sizes:
+            low = 1
+        while low < high:
+            middle = (low + high) // 2 if low > 4 or high - low > 64 else low
+            self._solver.push()
+            self._solver.add(symbol <= middle)
+            if self._solver.check() == z3.sat:
+                model = self._values(self._solver.model(), names)
+                high = model[name]
+            else:
+                low = middle + 1
+            self._solver.pop()
+        self._solver.add(symbol == high)
+        return model
+
+    def _values(self, model: Any, names: Iterable[str]) -> Model:  # noqa: ANN401
+        return {n: model.eval(self._variable(n), model_completion=True).as_long() for n in names}
+
+    # ------------------------------------------------------------------------------------- translation
+
+    def _define(self) -> None:
+        """Assert what defines the terms met since; definitions hold under any assumption."""
+        for definition in self._pending:
+            self._solver.add(definition)
+        self._pending.clear()
+
+    def _variable(self, name: str) -> Any:  # noqa: ANN401
+        if name not in self._known:
+            self._known[name] = z3.Int(name)
+        return self._known[name]
+
+    def _affine(self, a: Affine) -> Any:  # noqa: ANN401
+        terms = [self._atom(atom) * c if c != 1 else self._atom(atom) for atom, c in a.terms]
+        if a.const or not terms:
+            terms.append(z3.IntVal(a.const))
+        return terms[0] if len(terms) == 1 else z3.Sum(terms)
+
+    def _atom(self, atom: Atom) -> Any:  # noqa: ANN401
+        if atom.kind == "var":
+            return self._variable(atom.text)
+        if atom.truth is not None:
+            return z3.If(self._formula(atom.truth), z3.IntVal(1), z3.IntVal(0))
+        left, right = (self._affine(x) for x in atom.args)
+        match atom.kind:
+            case "//":
+                quotient = z3.Int(f"|{atom.text}|")
+                divisor = atom.args[1]
+                if divisor.is_const:
+                    self._pending += [divisor.const * quotient <= left, left < divisor.const * (quotient + 1)]
+                else:
+                    inside = z3.And(right * quotient <= left, left < right * (quotient + 1))
+                    self._pending.append(z3.Implies(right > 0, inside))
+                return quotient
+            case "*":
+                return left * right
+            case "min":
+                return z3.If(left <= right, left, right)
+            case _:
+                return z3.If(left >= right, left, right)
+
+    def _formula(self, f: Formula) -> Any:  # noqa: ANN401
+        match f:
+            case Ge(a):
+                return self._affine(a) >= 0
+            case Eq(a):
+                return self._affine(a) == 0
+            case Ne(a):
+                return self._affine(a) != 0
+            case And(parts):
+                return z3.And([self._formula(p) for p in parts]) if parts else z3.BoolVal(True)
+            case Or(parts):
+                return z3.Or([self._formula(p) for p in parts]) if parts else z3.BoolVal(False)
+
+
+def version() -> Mapping[str, str]:
+    """What decided: for reports."""
+    return {"solver": "z3", "version": z3.get_version_string()}

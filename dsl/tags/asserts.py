@@ -1,0 +1,124 @@
+"""Assertions that the text makes about tags."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from argus.dsl.ir import AssertMatch, Component, Ref
+from argus.dsl.layout.affine import negation
+from argus.dsl.tags.columns import Column, column, differences, values_of
+from argus.dsl.tags.context import Context, Site
+from argus.dsl.tags.domain import Same, Tile, Top
+from argus.dsl.tags.obligations import Finding, Obligation
+from argus.dsl.tags.state import State
+from argus.dsl.tags.values import as_tile
+
+
+class _Undecided(Exception):
+    """Why the assertion cannot be decided."""
+
+
+def assert_match(cx: Context, state: State, site: Site, stmt: AssertMatch) -> None:
+    """`assert_match` and `assert_differ`: places that share an axis are compared where that axis agrees."""
+    obligation = cx.registry.get("written", site.number)
+    obligation.raise_tier("table")
+    try:
+        x, y = _component(cx, state, stmt.x), _component(cx, state, stmt.y)
+        left, right = _aligned(x, y)
+    except _Undecided as e:
+        obligation.block(str(e))
+        return
+    if stmt.differ:
+        _differ(cx, state, site, obligation, left, right, stmt)
+        return
+    for d in differences(left, right):
+        finding = Finding(
+            f"{stmt.x.axis} = {cx.shown(d.want)} on the left, {stmt.y.axis} = {cx.shown(d.got)} on the right",
+            stmt.span, cx.loops(), element=d.first, want=d.want, got=d.got, component=stmt.x.axis,
+            producer=x.span, wrong=d.count, total=int(d.where.size),
+        )  # fmt: skip
+        cx.must(obligation, state, negation(d.bad), "table", lambda finding=finding: finding)
+
+
+class _Sided:
+    """A component of a fragment, with the fragment's axis names."""
+
+    def __init__(self, column: Column, axes: tuple[str, ...], span: object) -> None:
+        self.column, self.axes, self.span = column, axes, span
+
+
+def _component(cx: Context, state: State, node: Component) -> _Sided:
+    if node.function is not None:
+        raise _Undecided(f"{node.function}(...) in an assertion is outside this slice of the checker")
+    assert isinstance(node.src, Ref)
+    frag = state.frags[node.src.name]
+    tile = as_tile(cx, frag)
+    if isinstance(frag, Same):
+        raise _Undecided(f"{node.src.name} is uniform: it has no tag {node.axis}")
+    if isinstance(tile, Top):
+        raise _Undecided(tile.reason)
+    assert isinstance(tile, Tile)
+    if top := next((v.top for v, _ in values_of(tile.codes, cx.store) if v.top), ""):
+        raise _Undecided(top)
+    found = column(tile.codes, node.axis, cx.store, state.reduce)
+    if found is None:
+        raise _Undecided(f"{node.src.name} carries no tag {node.axis}")
+    return _Sided(found, _axis_names(cx, tile), cx.origin_span(tile))
+
+
+def _axis_names(cx: Context, tile: Tile) -> tuple[str, ...]:
+    """What each dimension of the fragment runs along: the component that varies with it."""
+    declared = tile.type.axes
+    if all(declared) and len(declared) == tile.codes.ndim:
+        return declared
+    value = values_of(tile.codes, cx.store)[0][0]
+    names = list(declared) + [""] * (tile.codes.ndim - len(declared))
+    for comp in value.comps:
+        local = cx.store.tables[comp.table][tile.codes & 0xFFFFF]
+        for dim in range(tile.codes.ndim):
+            if not names[dim] and (np.diff(local, axis=dim) != 0).any():
+                names[dim] = comp.axis
+    return tuple(names)
+
+
+def _aligned(x: _Sided, y: _Sided) -> tuple[Column, Column]:
+    """Both columns over all axes of either, shared ones matched by name."""
+    if len(set(x.axes)) != len(x.axes) or len(set(y.axes)) != len(y.axes):
+        raise _Undecided("two axes of one fragment have the same name")
+    order = list(dict.fromkeys((*x.axes, *y.axes)))
+    shapes = {}
+    for side in (x, y):
+        for axis, extent in zip(side.axes, side.column.local.shape, strict=True):
+            if shapes.setdefault(axis, extent) != extent:
+                raise _Undecided(f"the sides have {shapes[axis]} and {extent} elements along {axis}")
+    return _spread(x, order), _spread(y, order)
+
+
+def _spread(side: _Sided, order: list[str]) -> Column:
+    # Axes that this side lacks have extent 1 and broadcast.
+    present = [a for a in order if a in side.axes]
+    moved = np.transpose(side.column.local, [side.axes.index(a) for a in present])
+    shape = [moved.shape[present.index(a)] if a in side.axes else 1 for a in order]
+    which = side.column.which
+    if which is not None:
+        which = np.transpose(which, [side.axes.index(a) for a in present]).reshape(shape)
+    return Column(side.column.bases, side.column.raw, which, moved.reshape(shape))
+
+
+def _differ(
+    cx: Context, state: State, site: Site, obligation: Obligation, x: Column, y: Column, stmt: AssertMatch
+) -> None:
+    """No place may have equal components."""
+    if x.which is not None or y.which is not None:
+        obligation.block("assert_differ on fragments that mix tiles is outside this slice of the checker")
+        return
+    from argus.dsl.layout.affine import ne
+
+    gap = y.bases[0] - x.bases[0]
+    for step in np.unique(y.local - x.local):
+        distinct = ne(gap + int(step))
+        finding = Finding(
+            f"{stmt.x.axis} and {stmt.y.axis} are equal at some place", stmt.span, cx.loops(), component=stmt.x.axis,
+        )  # fmt: skip
+        cx.must(obligation, state, distinct, "table", lambda finding=finding: finding)
+    del site

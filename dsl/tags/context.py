@@ -1,0 +1,179 @@
+"""What every transfer rule needs: the kernel, its types, interned values, obligations, the place in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from argus.dsl.diagnostics import Hop, Span
+from argus.dsl.ir import Kernel, Over, Shared, Stmt, TensorParam
+from argus.dsl.ir.types import FragType, Types
+from argus.dsl.layout import Expr, FragMap
+from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
+from argus.dsl.tags.domain import ELEMENT_BITS, Acc, Fragment, Ints, Store, Tile
+from argus.dsl.tags.obligations import NEVER, Finding, Goal, Holds, Obligation, Registry, Tier
+from argus.dsl.tags.state import State
+from argus.dsl.tags.tables import NoTable, Places, places
+from argus.dsl.tags.views import GlobalView, Outside, SharedViews, global_view, root
+
+
+class Oracle(Protocol):
+    """Decides what the cheap tests leave open."""
+
+    def consistent(self, facts: tuple[Formula, ...]) -> bool:
+        """False only if no values of the symbols satisfy the facts and the preconditions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One enclosing loop, as messages show it: `symbol` counts rounds of `period` iterations from `start`."""
+
+    name: str
+    start: Affine
+    symbol: str
+    period: int
+
+
+@dataclass(slots=True, eq=False)
+class Site:
+    """One statement of core form."""
+
+    number: int
+    stmt: Stmt
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    kernel: Kernel
+    types: Types
+    oracle: Oracle
+    sites: Mapping[int, Site]
+    registry: Registry = field(default_factory=Registry)
+    store: Store = field(default_factory=Store)
+    env: dict[str, Affine] = field(default_factory=dict[str, Affine])
+    frames: list[Frame] = field(default_factory=list[Frame])
+    widened: list[str] = field(default_factory=list[str])
+    reduced_axes: frozenset[str] = frozenset()
+    written_tensors: frozenset[str] = frozenset()
+    shared_views: SharedViews = field(init=False)
+    _places: dict[tuple[FragMap, tuple[int, ...]], Places] = field(
+        default_factory=dict[tuple[FragMap, tuple[int, ...]], Places]
+    )
+    _wave_words: dict[int, Ints] = field(default_factory=dict[int, Ints])
+
+    def __post_init__(self) -> None:
+        self.shared_views = SharedViews(dict(self.types.buffers))
+
+    @property
+    def threads(self) -> int:
+        return self.kernel.waves * 64
+
+    def site_of(self, stmt: Stmt) -> Site:
+        return self.sites[id(stmt)]
+
+    def span_of(self, site: int) -> Span | None:
+        return next((s.stmt.span for s in self.sites.values() if s.number == site), None)
+
+    # ------------------------------------------------------------------------------------ expressions
+
+    def evaluate(self, e: Expr) -> Affine:
+        return affine(e, self.env)
+
+    def condition(self, e: Expr) -> Formula:
+        return formula(e, self.env)
+
+    def constant(self, state: State) -> Callable[[Expr, str], int]:
+        """An evaluator of indices that must be known here."""
+
+        def evaluate(e: Expr, word: str) -> int:
+            form = state.reduce(self.evaluate(e))
+            if not form.is_const:
+                raise Outside(f"the symbolic {word} {self.shown(form)} into shared memory")
+            return form.const
+
+        return evaluate
+
+    def shown(self, a: Affine) -> str:
+        """A form in the source's own symbols: loop variables instead of rounds."""
+        for frame in reversed(self.frames):
+            c = a.coefficient(frame.symbol)
+            if c and c % frame.period == 0:
+                offset = self.env[frame.name] - var(frame.symbol) * frame.period
+                a = a - var(frame.symbol) * c + (var(frame.name) - offset) * (c // frame.period)
+        return str(a)
+
+    def loops(self) -> dict[str, Affine]:
+        return {frame.name: self.env[frame.name] for frame in self.frames}
+
+    # ------------------------------------------------------------------------------------------ views
+
+    def tensor(self, name: str) -> TensorParam | None:
+        return self.types.params.get(name)
+
+    def buffer(self, name: str) -> Shared:
+        return self.types.buffers[name]
+
+    def global_view(self, view: object) -> GlobalView:
+        tensor = self.types.params[root(view)]  # pyright: ignore[reportArgumentType]
+        return global_view(view, tensor, self.evaluate)  # pyright: ignore[reportArgumentType]
+
+    # ------------------------------------------------------------------------------------------ places
+
+    def places(self, frag: FragType) -> Places:
+        """Where a fragment's elements live.
+
+        Raises:
+            Outside: If its map is not of this slice.
+        """
+        key = (frag.map, frag.shape)
+        if key not in self._places:
+            try:
+                self._places[key] = places(frag.map, frag.shape, self.threads)
+            except NoTable as e:
+                raise Outside(str(e)) from None
+        return self._places[key]
+
+    def copy_waves(self, offsets: Ints, element_bytes: int) -> Ints:
+        """The wave, as a bit, that copies each cell of a direct-to-LDS copy.
+
+        Cells are copied in address order, 4 bytes a lane, consecutive lanes of consecutive threads.
+        """
+        rank = np.empty(len(offsets), np.int64)
+        rank[np.argsort(offsets, kind="stable")] = np.arange(len(offsets))
+        lane = rank * element_bytes // 4
+        return np.int64(1) << (lane // 64 % self.kernel.waves)
+
+    # ------------------------------------------------------------------------------------- obligations
+
+    def violated(self, obligation: Obligation, state: State, tier: Tier, finding: Callable[[], Finding]) -> None:
+        """Record that the obligation fails on this path, if the path exists."""
+        obligation.raise_tier(tier)
+        obligation.need(Goal(state.hypotheses(), NEVER, finding))
+
+    def must(
+        self, obligation: Obligation, state: State, f: Formula, tier: Tier, finding: Callable[[], Finding]
+    ) -> None:
+        """Record that `f` must hold here."""
+        obligation.raise_tier(tier)
+        if not state.evident(f):
+            obligation.need(Goal(state.hypotheses(), Holds(state.reduce_formula(f)), finding))
+
+    # -------------------------------------------------------------------------------------- provenance
+
+    def origin_span(self, frag: Fragment, index: tuple[int, ...] | None = None) -> Span | None:
+        """Where an element's value was loaded."""
+        if isinstance(frag, Tile):
+            code = int(frag.codes[index] if index is not None else frag.codes.flat[0])
+            return self.store.values[code >> ELEMENT_BITS].span if code >= 0 else None
+        return frag.span if isinstance(frag, Acc) else None
+
+    def hops(self, *steps: tuple[Span | None, str]) -> tuple[Hop, ...]:
+        return tuple(Hop(span=span, text=text) for span, text in steps if span is not None)[:5]
+
+    def overs(self) -> tuple[Over, ...]:
+        return tuple(o for e in self.kernel.ensures for o in e.over)

@@ -1,0 +1,411 @@
+"""Loops and branches: symbolic trip counts by induction, conditions by splitting the path.
+
+A loop of symbolic trip count runs in rounds of S iterations, S the least common multiple of the moduli that its body
+applies to the loop variable: iteration = start + S*q + p. Rounds are interpreted one after the other with q = 0, 1, …
+known until a round with q left symbolic, started from the last state moved by one round, ends in that state again.
+Then that state is the invariant, and every trip count leaves the loop from a state that was seen: before one of the S
+phases of a first round, or of the symbolic one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from math import lcm
+
+import numpy as np
+
+from argus.dsl.ir import For, If, Stmt
+from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.layout import Const, Op, names
+from argus.dsl.layout.affine import (
+    Affine,
+    Formula,
+    conjunction,
+    eq,
+    formula_symbols,
+    ge,
+    negation,
+    var,
+)
+from argus.dsl.tags.context import Context, Frame
+from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Acc, Term, Tile, Top, Value, value_variables
+from argus.dsl.tags.obligations import Box
+from argus.dsl.tags.state import (
+    Delta,
+    Growth,
+    State,
+    Write,
+    delta,
+    fragment_symbols,
+    repeated,
+    same_fragment,
+    seal,
+    substitute_delta,
+    substitute_state,
+)
+
+Run = Callable[[tuple[Stmt, ...], list[State]], list[State]]
+
+CONCRETE_TRIPS = 16  # loops of at most so many iterations are executed one by one
+KNOWN_ROUNDS = 3  # rounds tried before a loop counts as not inductive
+MAX_PERIOD = 32
+MAX_PATHS = 16
+
+# Stands for what earlier rounds added, while a round is interpreted for every q: nothing may depend on it.
+HISTORY = Term("<earlier rounds>", Affine(), ())
+_HISTORY_WRITE = Write("<earlier rounds>", Box(-1, (), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What the statements after a loop use."""
+
+    names: frozenset[str]
+    memory: bool
+
+
+def branch(cx: Context, stmt: If, state: State, run: Run) -> list[State]:
+    """Both ways that are possible; one state again if they leave the same behind."""
+    condition, names = cx.condition(stmt.condition), frozenset(state.frags)
+    if state.evident(condition):
+        return _scoped(names, run(stmt.body, [state]))
+    if state.refutes(condition):
+        return _scoped(names, run(stmt.orelse, [state]))
+    ends = list[State]()
+    for body, fact in ((stmt.body, condition), (stmt.orelse, negation(condition))):
+        path = state.fork()
+        path.assume(fact)
+        if cx.oracle.consistent(path.hypotheses()):
+            ends += _scoped(names, run(body, [path]))
+    return ends
+
+
+def _scoped(names: Collection[str], ends: list[State]) -> list[State]:
+    """Names introduced inside end with the block."""
+    for end in ends:
+        end.frags = {name: frag for name, frag in end.frags.items() if name in names}
+    return ends
+
+
+def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:
+    """`range` and `unroll`."""
+    name = stmt.targets[0]
+    bounds = [state.reduce(cx.evaluate(e)) for e in stmt.bounds]
+    start, stop = bounds if len(bounds) == 2 else (Affine(), bounds[0])
+    outer = cx.env.get(name)
+    try:
+        trips = stop - start
+        if trips.is_const and (stmt.kind == "unroll" or trips.const <= CONCRETE_TRIPS):
+            return _each(cx, stmt, state, run, start, trips.const)
+        return _Induction(cx, stmt, state, run, start, stop, live).solve()
+    finally:
+        if outer is None:
+            cx.env.pop(name, None)
+        else:
+            cx.env[name] = outer
+
+
+def _each(cx: Context, stmt: For, state: State, run: Run, start: Affine, trips: int) -> list[State]:
+    name = stmt.targets[0]
+    states, names = [state], frozenset(state.frags)
+    cx.frames.append(Frame(name, start, "", 1))
+    for i in range(trips):
+        cx.env[name] = start + i
+        states = _scoped(names, run(stmt.body, states))
+    cx.frames.pop()
+    return states
+
+
+def period_of(body: Iterable[Stmt], name: str) -> int:
+    """The least common multiple of the moduli and divisors that index expressions apply to a loop variable."""
+    found = 1
+    for node in walk_body(tuple(body)):
+        for field in node.__dataclass_fields__:
+            found = lcm(found, _moduli(getattr(node, field), name))
+    return found
+
+
+def _moduli(value: object, name: str) -> int:
+    match value:
+        case Op(kind, args):
+            inner = lcm(*(_moduli(a, name) for a in args))
+            if kind in ("%", "//", "cdiv") and isinstance(args[1], Const) and args[1].value and name in names(args[0]):
+                return lcm(inner, abs(args[1].value))
+            return inner
+        case tuple():
+            return lcm(*(_moduli(v, name) for v in value))
+        case _:
+            return 1
+
+
+@dataclass(slots=True, eq=False)
+class _Path:
+    """A state inside a round, with what each finished phase of the round added."""
+
+    state: State
+    trace: tuple[Delta, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class _Exit:
+    """A state in which the loop may end: before phase `phase` of round `round` (None: any later round)."""
+
+    state: State
+    round: int | None
+    phase: int
+    trace: tuple[Delta, ...]
+
+
+class _Induction:
+    def __init__(self, cx: Context, stmt: For, state: State, run: Run, start: Affine, stop: Affine, live: Live) -> None:
+        self.cx, self.stmt, self.run, self.start, self.stop, self.live = cx, stmt, run, start, stop, live
+        self.name = stmt.targets[0]
+        number = cx.site_of(stmt).number
+        self.symbol, self.bound = f"{self.name}@{number}", f"{self.name}#{number}"
+        self.q = var(self.symbol)
+        self.period = period_of(stmt.body, self.name)
+        self.entry = forget(cx, state, self.symbol)
+        self.growth: Growth = seal(self.entry)
+        self.exits: list[_Exit] = []
+
+    def solve(self) -> list[State]:
+        if self.period > MAX_PERIOD:
+            return [self._lost(f"its indices repeat only every {self.period} iterations")]
+        self.cx.frames.append(Frame(self.name, self.start, self.symbol, self.period))
+        try:
+            return self._solve()
+        finally:
+            self.cx.frames.pop()
+
+    def _solve(self) -> list[State]:
+        heads = [_Path(self.entry.fork())]
+        traces = list[tuple[Delta, ...]]()
+        for known in range(KNOWN_ROUNDS + 1):
+            for path in heads:
+                path.state.fixed[self.symbol] = (self.q, Affine(known))
+            ends = self._round(heads, known)
+            if not ends:
+                return self._leave(traces, None, known)  # no trip count gets this far
+            if any(p.state.lost for p in ends):
+                return [p.state for p in ends if p.state.lost] + self._leave_concretely()
+            if _same_traces(ends):
+                traces.append(ends[0].trace)
+                mark = self.cx.registry.mark()
+                kept = len(self.exits)
+                steady = self._steady(ends, known + 1)
+                if steady is not None:
+                    return self._leave(traces, steady, known + 1)
+                self.cx.registry.rewind(mark)
+                del self.exits[kept:]
+            heads = [_Path(self._advance(p.state, known)) for p in ends]
+        reason = "what it leaves in shared memory or registers follows no rule that the checker sees"
+        return [self._lost(reason), *self._leave_concretely()]
+
+    # ----------------------------------------------------------------------------------------- rounds
+
+    def _round(self, heads: list[_Path], known: int | None) -> list[_Path]:
+        """All phases of one round; exits are noted before each."""
+        previous: Formula | None = None
+        for phase in range(self.period):
+            form = self.start + self.q * self.period + phase
+            goes_on = ge(self.stop - form - 1)
+            entered = list[_Path]()
+            for path in heads:
+                if previous is not None:
+                    path.state.facts = tuple(f for f in path.state.facts if f != previous)
+                self._note_exit(path, form, known, phase)
+                if not path.state.refutes(goes_on):
+                    path.state.assume(goes_on)
+                    entered.append(path)
+            previous = goes_on
+            self.cx.env[self.name] = form
+            heads = [end for path in entered for end in self._phase(path)]
+            if len(heads) > MAX_PATHS:
+                return [_Path(self._lost("its branches leave too many cases open"))]
+        for path in heads:
+            # Once the next iteration begins, its own condition says more.
+            path.state.facts = tuple(f for f in path.state.facts if f != previous)
+        following = ge(self.stop - self.start - (self.q + 1) * self.period - 1)
+        alive = list[_Path]()
+        form = self.start + (self.q + 1) * self.period
+        for path in heads:
+            if path.state.refutes(following):
+                self._note_exit(path, form, known, self.period)
+            else:
+                alive.append(path)
+        return alive
+
+    def _phase(self, path: _Path) -> list[_Path]:
+        before = seal(path.state)
+        ends = _scoped(self.entry.frags, self.run(self.stmt.body, [path.state]))
+        return [_Path(end, (*path.trace, delta(before, end))) for end in ends]
+
+    def _note_exit(self, path: _Path, form: Affine, known: int | None, phase: int) -> None:
+        at_entry = known == 0 and phase == 0
+        ends = ge(form - self.stop) if at_entry else eq(self.stop - form)
+        if path.state.refutes(ends):
+            return
+        state = path.state.fork()
+        state.assume(ends)
+        if not at_entry:
+            _fix(state, self.stop, form)
+        self.exits.append(_Exit(state, known, phase, path.trace))
+
+    def _advance(self, state: State, known: int) -> State:
+        """The state as the next known round finds it."""
+        moved = substitute_state(state, {self.symbol: Affine(known)}, self.cx.store)
+        del moved.fixed[self.symbol]
+        return moved
+
+    def _steady(self, ends: list[_Path], first: int) -> tuple[Delta, ...] | None:
+        """What each phase adds in all rounds from `first` on, if the state is the same then up to the round's number."""
+        heads = list[_Path]()
+        for end in ends:
+            moved = substitute_state(end.state, {self.symbol: self.q - 1}, self.cx.store)
+            del moved.fixed[self.symbol]
+            moved.least[self.symbol] = first
+            moved.assume(ge(self.q - first))
+            self._hide_history(moved, end)
+            heads.append(_Path(moved))
+        finals = self._round(heads, None)
+        if not finals or any(p.state.lost for p in finals) or not _same_traces(finals):
+            return None
+        if all(any(self._same(f.state, e.state) for e in ends) for f in finals):
+            return finals[0].trace
+        return None
+
+    def _hide_history(self, state: State, end: _Path) -> None:
+        for name, old in self.growth.accs.items():
+            frag = state.frags.get(name)
+            if isinstance(frag, Acc) and all(name in d.accs for d in end.trace):
+                state.frags[name] = replace(frag, done=(*old, HISTORY), open=())
+        state.done, state.open = (*self.growth.writes, _HISTORY_WRITE), ()
+
+    def _same(self, final: State, end: State) -> bool:
+        for name in self.entry.frags:
+            x, y = final.frags.get(name), end.frags.get(name)
+            if isinstance(x, Acc) and isinstance(y, Acc) and name in self.growth.accs:
+                old = self.growth.accs[name]
+                if x.done[: len(old) + 1] == (*old, HISTORY):
+                    x, y = replace(x, done=(), open=()), replace(y, done=(), open=())
+            if x is None or y is None or not same_fragment(x, y):
+                return False
+        return all(final.buffers[name].same(end.buffers[name]) for name in final.buffers)
+
+    # ------------------------------------------------------------------------------------------ exits
+
+    def _leave(self, traces: list[tuple[Delta, ...]], steady: tuple[Delta, ...] | None, first: int) -> list[State]:
+        """The states after the loop, for all trip counts."""
+        if steady is None:
+            return self._leave_concretely()
+        uniform = all(
+            substitute_delta(d, {self.symbol: Affine(k)}) == substitute_delta(s, {self.symbol: Affine(k)})
+            for k, trace in enumerate(traces)
+            for d, s in zip(trace, steady, strict=True)
+        )
+        begin = 0 if uniform else first
+        later = [repeated(d, self.symbol, self.bound, self._runs(p, begin)) for p, d in enumerate(steady)]
+        out = list[State]()
+        for e in self.exits:
+            if uniform:
+                self._set_history(e.state, [], later)
+            elif e.round is None:
+                known = [substitute_delta(d, {self.symbol: Affine(k)}) for k, t in enumerate(traces) for d in t]
+                self._set_history(e.state, known, later)
+            else:
+                self._settle(e)
+            out.append(e.state)
+        return self._merged(out)
+
+    def _runs(self, phase: int, begin: int) -> Formula:
+        """The rounds in which a phase is executed."""
+        form = self.start + self.q * self.period + phase
+        return conjunction((ge(self.q - begin), ge(self.stop - form - 1)))
+
+    def _set_history(self, state: State, known: list[Delta], later: list[Delta]) -> None:
+        for name, old in self.growth.accs.items():
+            frag = state.frags.get(name)
+            if isinstance(frag, Acc) and all(name in d.accs for d in (*known, *later)):
+                added = tuple(t for d in (*known, *later) for t in d.accs[name])
+                state.frags[name] = replace(frag, done=old + added, open=())
+        state.done, state.open = self.growth.writes + tuple(w for d in (*known, *later) for w in d.writes), ()
+
+    def _settle(self, e: _Exit) -> None:
+        """Put the known round's number into everything."""
+        assert e.round is not None
+        moved = substitute_state(e.state, {self.symbol: Affine(e.round)}, self.cx.store)
+        e.state.frags, e.state.buffers, e.state.done, e.state.open = moved.frags, moved.buffers, moved.done, moved.open
+
+    def _leave_concretely(self) -> list[State]:
+        for e in self.exits:
+            if e.round is not None:
+                self._settle(e)
+        return self._merged([e.state for e in self.exits if e.round is not None])
+
+    def _merged(self, states: list[State]) -> list[State]:
+        """One state if what is used later is the same after every trip count."""
+        if not states:
+            return []
+        first = states[-1]
+        kept = [n for n in self.entry.frags if n in self.live.names]
+        same = not self.live.memory and all(
+            s.lost == first.lost and s.done == first.done and s.open == first.open
+            and all(same_fragment(s.frags[n], first.frags[n]) for n in kept)
+            for s in states
+        )  # fmt: skip
+        if same and all(self.symbol not in fragment_symbols(first.frags[n], self.cx.store) for n in kept):
+            first.frags = {n: first.frags[n] for n in kept}
+            first.facts, first.fixed, first.least = self.entry.facts, dict(self.entry.fixed), dict(self.entry.least)
+            return [first]
+        return [s for s in states if self.cx.oracle.consistent(s.hypotheses())]
+
+    def _lost(self, reason: str) -> State:
+        text = f"the loop at line {self.stmt.span.line} is not understood: {reason}"
+        if text not in self.cx.widened:
+            self.cx.widened.append(text)
+        block_all(self.cx, self.stmt.body, text)
+        state = self.entry.fork()
+        state.lost = text
+        return state
+
+
+def _same_traces(paths: list[_Path]) -> bool:
+    return all(p.trace == paths[0].trace for p in paths)
+
+
+def _fix(state: State, stop: Affine, form: Affine) -> None:
+    """The loop ended with its variable at `form`, so one atom of `stop` is known."""
+    for atom, c in stop.terms:
+        if abs(c) == 1 and atom.text not in state.fixed and not form.mentions(atom.symbols()):
+            alone = Affine(0, ((atom, 1),))
+            rest = stop - alone * c
+            state.fixed[atom.text] = (alone, (form - rest) * c)
+            return
+
+
+def block_all(cx: Context, body: tuple[Stmt, ...], reason: str) -> None:
+    """Nothing can be decided about these statements."""
+    for node in walk_body(body):
+        if id(node) in cx.sites:
+            for obligation in cx.registry.at(cx.sites[id(node)].number):
+                obligation.block(reason)
+
+
+def forget(cx: Context, state: State, symbol: str) -> State:
+    """The state with everything that an earlier run of a loop left under `symbol` made unknown."""
+    if symbol not in state.least and symbol not in state.fixed:
+        return state
+    out = state.fork()
+    out.least.pop(symbol, None)
+    out.fixed = {n: v for n, v in out.fixed.items() if n != symbol and not v[1].mentions((symbol,))}
+    out.facts = tuple(f for f in out.facts if symbol not in formula_symbols(f))
+    stale = cx.store.value(Value(frozenset(), (), top="left over from an earlier run of a loop"))
+    known = [n for n, v in enumerate(cx.store.values) if symbol in value_variables(v)]
+    for buffer in out.buffers.values():
+        hit = np.isin(buffer.code >> ELEMENT_BITS, known)
+        buffer.code = np.where(hit, (stale << ELEMENT_BITS) | (buffer.code & ELEMENT_MASK), buffer.code)
+    for name, frag in out.frags.items():
+        if isinstance(frag, Tile | Acc) and symbol in fragment_symbols(frag, cx.store):
+            out.frags[name] = Top(frag.type, "left over from an earlier run of a loop")
+    return out

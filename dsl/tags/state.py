@@ -1,0 +1,273 @@
+"""The analysis's state at a program point, and what loops do to it: substitute, compare, grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from argus.dsl.layout.affine import (
+    Affine,
+    Eq,
+    Formula,
+    conjunction,
+    entails,
+    formula_symbols,
+    ge,
+    negation,
+    substitute_affine,
+    substitute_formula,
+    var,
+)
+from argus.dsl.tags.domain import (
+    ELEMENT_BITS,
+    ELEMENT_MASK,
+    Acc,
+    Domain,
+    Fragment,
+    Ints,
+    Side,
+    Store,
+    Substitution,
+    Term,
+    Tile,
+    Value,
+    substitute_comps,
+    substitute_term,
+    substitute_value,
+    substitute_windows,
+    value_variables,
+)
+from argus.dsl.tags.memory import Buffer
+from argus.dsl.tags.obligations import Box
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One store to an output tensor; `done` and `open` as in `Acc`."""
+
+    tensor: str
+    box: Box
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """What is known at one program point on one path.
+
+    Attributes:
+        facts: What the path implies, about symbols.
+        fixed: Symbols (or opaque atoms, by text) that stand for a form here: `(the symbol as a form, its value)`.
+        least: Least values of symbols.
+        done, open: Stores to outputs: of finished loop phases, and since.
+        lost: Why nothing can be said from here on; empty as long as something can.
+    """
+
+    frags: dict[str, Fragment]
+    buffers: dict[str, Buffer]
+    facts: tuple[Formula, ...] = ()
+    fixed: dict[str, tuple[Affine, Affine]] = field(default_factory=dict[str, tuple[Affine, Affine]])
+    least: dict[str, int] = field(default_factory=dict[str, int])
+    done: tuple[Write, ...] = ()
+    open: tuple[Write, ...] = ()
+    lost: str = ""
+
+    def fork(self) -> State:
+        buffers = {name: buffer.copy() for name, buffer in self.buffers.items()}
+        return State(
+            dict(self.frags), buffers, self.facts, dict(self.fixed), dict(self.least), self.done, self.open, self.lost
+        )
+
+    # ----------------------------------------------------------------------------------------- facts
+
+    @property
+    def rewriting(self) -> dict[str, Affine]:
+        return {name: value for name, (_, value) in self.fixed.items()}
+
+    def reduce(self, a: Affine) -> Affine:
+        """`a` with everything fixed here put in."""
+        return substitute_affine(a, self.rewriting) if self.fixed else a
+
+    def reduce_formula(self, f: Formula) -> Formula:
+        return substitute_formula(f, self.rewriting) if self.fixed else f
+
+    def hypotheses(self) -> tuple[Formula, ...]:
+        """All that is known of the symbols, for a solver."""
+        equal = (Eq(symbol - value) for symbol, value in self.fixed.values())
+        return (*self.facts, *equal)
+
+    def evident(self, f: Formula) -> bool:
+        """Whether `f` follows by a cheap test."""
+        return entails([self.reduce_formula(x) for x in self.facts], self.reduce_formula(f), self.least)
+
+    def assume(self, f: Formula) -> None:
+        if f != conjunction(()) and f not in self.facts:
+            self.facts = (*self.facts, f)
+
+    def refutes(self, f: Formula) -> bool:
+        return self.evident(negation(f))
+
+
+# ---------------------------------------------------------------------------------------- substitution
+
+
+def substitute_state(state: State, env: Substitution, store: Store) -> State:
+    """The state with symbols replaced in every value; facts that mention one are dropped."""
+    recode = _Recode(store, env)
+    frags = {name: recode.fragment(frag) for name, frag in state.frags.items()}
+    buffers = dict[str, Buffer]()
+    for name, buffer in state.buffers.items():
+        buffers[name] = buffer.copy()
+        buffers[name].code = recode.codes(buffer.code)
+    facts = tuple(f for f in state.facts if formula_symbols(f).isdisjoint(env))
+    done, opened = (tuple(substitute_write(w, env) for w in part) for part in (state.done, state.open))
+    return State(frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost)
+
+
+class _Recode:
+    def __init__(self, store: Store, env: Substitution) -> None:
+        self._store = store
+        self._env = env
+        self._new: dict[int, int] = {}
+
+    def codes(self, codes: Ints) -> Ints:
+        """Codes whose values had their symbols replaced."""
+        if codes.size == 0:
+            return codes
+        numbers = np.unique(codes >> ELEMENT_BITS)
+        moved = {int(n): self._value(int(n)) for n in numbers if n >= 0}
+        if all(old == new for old, new in moved.items()):
+            return codes.copy()
+        table = np.arange(int(numbers[-1]) + 1)
+        for old, new in moved.items():
+            table[old] = new
+        held = codes >= 0
+        fresh = (table[codes >> ELEMENT_BITS] << ELEMENT_BITS) | (codes & ELEMENT_MASK)
+        return np.where(held, fresh, codes)
+
+    def _value(self, number: int) -> int:
+        if number not in self._new:
+            self._new[number] = self._store.value(substitute_value(self._store.values[number], self._env))
+        return self._new[number]
+
+    def fragment(self, frag: Fragment) -> Fragment:
+        if isinstance(frag, Tile):
+            return replace(frag, codes=self.codes(frag.codes))
+        if isinstance(frag, Acc):
+            rows, cols = (None if s is None else substitute_side(s, self._env) for s in (frag.rows, frag.cols))
+            done, opened = (tuple(substitute_term(t, self._env) for t in part) for part in (frag.done, frag.open))
+            return replace(frag, rows=rows, cols=cols, done=done, open=opened)
+        return frag
+
+
+def substitute_side(side: Side, env: Substitution) -> Side:
+    return Side(substitute_comps(side.comps, env), substitute_windows(side.windows, env))
+
+
+def substitute_write(write: Write, env: Substitution) -> Write:
+    box = write.box
+    return replace(
+        write,
+        box=replace(
+            box,
+            base=tuple(substitute_affine(a, env) for a in box.base),
+            windows=substitute_windows(box.windows, env),
+            domains=tuple(Domain(d.symbol, substitute_formula(d.guard, env)) for d in box.domains),
+            given=tuple(substitute_formula(f, env) for f in box.given),
+        ),
+    )
+
+
+def fragment_symbols(frag: Fragment, store: Store) -> frozenset[str]:
+    """Free symbols of a fragment's tags."""
+    if isinstance(frag, Tile):
+        numbers = np.unique(frag.codes >> ELEMENT_BITS)
+        return frozenset[str]().union(*(value_variables(store.values[int(n)]) for n in numbers if n >= 0))
+    if isinstance(frag, Acc):
+        sides = tuple(s for s in (frag.rows, frag.cols) if s is not None)
+        comps = tuple(c for s in sides for c in s.comps)
+        windows = tuple(w for s in sides for w in s.windows)
+        return value_variables(Value(frozenset(), comps, windows, reduced=frag.reduced))
+    return frozenset()
+
+
+# ------------------------------------------------------------------------------------------- comparing
+
+
+def same_fragment(x: Fragment, y: Fragment) -> bool:
+    if isinstance(x, Tile) and isinstance(y, Tile):
+        return x.type == y.type and np.array_equal(x.codes, y.codes)
+    return x == y
+
+
+def same_state(x: State, y: State, *, frags: Iterable[str] | None = None, memory: bool = True) -> bool:
+    """Equal in all that later statements can tell; `frags` limits the comparison to some variables."""
+    names = set(x.frags) | set(y.frags) if frags is None else set(frags)
+    for name in names:
+        mine, theirs = x.frags.get(name), y.frags.get(name)
+        if (mine is None) != (theirs is None):
+            return False
+        if mine is not None and theirs is not None and not same_fragment(mine, theirs):
+            return False
+    if x.lost != y.lost or x.done != y.done or x.open != y.open:
+        return False
+    return not memory or all(x.buffers[name].same(y.buffers[name]) for name in x.buffers)
+
+
+# -------------------------------------------------------------------------------------------- growing
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What the accumulators and the list of output stores had when a loop phase began."""
+
+    accs: Mapping[str, tuple[Term, ...]]
+    writes: tuple[Write, ...]
+
+
+def seal(state: State) -> Growth:
+    """Close what is open, so that what comes next can be told apart."""
+    accs = dict[str, tuple[Term, ...]]()
+    for name, frag in state.frags.items():
+        if isinstance(frag, Acc):
+            sealed = replace(frag, done=frag.reduced, open=())
+            state.frags[name] = sealed
+            accs[name] = sealed.done
+    state.done, state.open = state.done + state.open, ()
+    return Growth(accs, state.done)
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one loop phase added; an accumulator that it replaced is missing."""
+
+    accs: Mapping[str, tuple[Term, ...]]
+    writes: tuple[Write, ...]
+
+
+def delta(before: Growth, state: State) -> Delta:
+    accs = dict[str, tuple[Term, ...]]()
+    for name, old in before.accs.items():
+        frag = state.frags.get(name)
+        if isinstance(frag, Acc) and frag.done[: len(old)] == old:
+            accs[name] = frag.done[len(old) :] + frag.open
+    return Delta(accs, (state.done + state.open)[len(before.writes) :])
+
+
+def substitute_delta(d: Delta, env: Substitution) -> Delta:
+    accs = {name: tuple(substitute_term(t, env) for t in terms) for name, terms in d.accs.items()}
+    return Delta(accs, tuple(substitute_write(w, env) for w in d.writes))
+
+
+def repeated(d: Delta, symbol: str, bound: str, guard: Formula) -> Delta:
+    """The delta for every value of `symbol` under `guard`; inside, the symbol is called `bound`."""
+    env = {symbol: var(bound)}
+    domain = Domain(bound, substitute_formula(guard, env))
+    moved = substitute_delta(d, env)
+    accs = {name: tuple(replace(t, domains=(*t.domains, domain)) for t in terms) for name, terms in moved.accs.items()}
+    writes = tuple(replace(w, box=replace(w.box, domains=(*w.box.domains, domain))) for w in moved.writes)
+    return Delta(accs, writes)
+
+
+def at_least(symbol: Affine, value: int) -> Formula:
+    return ge(symbol - value)

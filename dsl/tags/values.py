@@ -1,0 +1,163 @@
+"""Transfer rules of fragments: loads from global memory, register-to-register operations, claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from argus.dsl.diagnostics import Span
+from argus.dsl.ir.types import FragType
+from argus.dsl.layout.affine import Affine
+from argus.dsl.tags.context import Context
+from argus.dsl.tags.domain import (
+    ELEMENT_BITS,
+    ELEMENT_MASK,
+    Acc,
+    Comp,
+    Fragment,
+    Ints,
+    Same,
+    Side,
+    Tile,
+    Top,
+    Value,
+    Window,
+)
+from argus.dsl.tags.state import State
+from argus.dsl.tags.views import GlobalView
+
+
+def global_codes(cx: Context, view: GlobalView, shape: tuple[int, ...], span: Span) -> Ints:
+    """Codes of the elements that a load of this view gives."""
+    tensor = view.tensor
+    comps = list[Comp]()
+    for edge_number, edge in enumerate(view.edges):
+        strides = tuple(int(i == edge_number) for i in range(len(shape)))
+        comps.append(Comp(tensor.axes[edge.axis], edge.base, cx.store.grid(shape, strides)))
+    for axis, at in view.fixed:
+        comps.append(Comp(tensor.axes[axis], at, cx.store.grid(shape, (0,) * len(shape))))
+    named = tuple(sorted((c for c in comps if c.axis), key=lambda c: c.axis))
+    windows = tuple(w for w in view.axis_windows() if w.axis)
+    value = Value(frozenset((tensor.name,)), named, windows, view.pad, span=span)
+    if tensor.name in cx.written_tensors:
+        value = replace(value, top=f"line {span.line} reads {tensor.name}, which this kernel writes")
+    return cx.store.codes(value, shape)
+
+
+def accumulator_codes(cx: Context, acc: Acc, shape: tuple[int, ...]) -> Ints:
+    """An accumulator's elements as one value."""
+    comps = dict[str, Comp]()
+    windows = list[Window]()
+    for side, axis in ((acc.rows, 0), (acc.cols, 1)):
+        if side is None:
+            continue
+        windows += [w for w in side.windows if w not in windows]
+        for comp in side.comps:
+            table = cx.store.tables[comp.table]
+            spread = np.broadcast_to(table[:, None] if axis == 0 else table[None, :], shape)
+            comps[comp.axis] = Comp(comp.axis, comp.base, cx.store.table(spread))
+    ordered = tuple(comps[axis] for axis in sorted(comps))
+    value = Value(acc.origins, ordered, tuple(windows), reduced=acc.reduced, span=acc.span)
+    return cx.store.codes(value, shape)
+
+
+def as_tile(cx: Context, frag: Fragment) -> Tile | Top:
+    """A fragment as codes, whatever it was."""
+    if isinstance(frag, Acc):
+        return Tile(accumulator_codes(cx, frag, frag.type.shape), frag.type)
+    if isinstance(frag, Same):
+        return Top(frag.type, "a uniform value carries no tags")
+    return frag
+
+
+def pointwise(cx: Context, state: State, made: FragType, parts: tuple[Fragment, ...], *, sums: bool) -> Fragment:
+    """An elementwise operation: equal tags stay, origins unite; `sums` lets reduced coordinates add up."""
+    for part in parts:
+        if isinstance(part, Top):
+            return Top(made, part.reason)
+    tagged = [p for p in parts if not isinstance(p, Same)]
+    if not tagged:
+        return Same(made)
+    if len(tagged) == 1:
+        return _retyped(tagged[0], made)
+    accs = [p for p in tagged if isinstance(p, Acc)]
+    if len(accs) == len(tagged):
+        return _combine_accs(made, accs, sums=sums)
+    return _combine_tiles(cx, made, tagged, sums=sums)
+
+
+def _retyped(frag: Fragment, made: FragType) -> Fragment:
+    assert not isinstance(frag, Top)
+    return replace(frag, type=made)
+
+
+def _combine_accs(made: FragType, accs: list[Acc], *, sums: bool) -> Fragment:
+    first = accs[0]
+    for other in accs[1:]:
+        sides = ((first.rows, other.rows), (first.cols, other.cols))
+        if any(x is not None and y is not None and x != y for x, y in sides):
+            return Top(made, "a pointwise operation on accumulators of different coordinates")
+        if not sums and other.reduced != first.reduced:
+            return Top(made, "a pointwise operation on accumulators of different sums")
+        first = replace(
+            first,
+            rows=first.rows or other.rows,
+            cols=first.cols or other.cols,
+            origins=first.origins | other.origins,
+            done=first.reduced + other.reduced if sums else first.reduced,
+            open=(),
+        )
+    return replace(first, type=made)
+
+
+def _combine_tiles(cx: Context, made: FragType, parts: list[Fragment], *, sums: bool) -> Fragment:
+    tiles = [as_tile(cx, p) for p in parts]
+    values = list[Value]()
+    for tile in tiles:
+        if isinstance(tile, Top):
+            return tile
+        numbers = np.unique(tile.codes >> ELEMENT_BITS)
+        if len(numbers) != 1 or tile.codes.shape != made.shape:
+            return Top(made, "a pointwise operation on fragments that mix tiles or are broadcast")
+        values.append(cx.store.values[int(numbers[0])])
+    comps = dict[str, tuple[Affine, Ints]]()
+    for tile, value in zip(tiles, values, strict=True):
+        assert isinstance(tile, Tile)
+        for comp in value.comps:
+            mine = (comp.base, cx.store.tables[comp.table][tile.codes & ELEMENT_MASK])
+            held = comps.setdefault(comp.axis, mine)
+            if held[0] != mine[0] or not np.array_equal(held[1], mine[1]):
+                return Top(made, f"a pointwise operation on elements whose {comp.axis} tags differ")
+    reduced = tuple(t for v in values for t in v.reduced)
+    if not sums and len({v.reduced for v in values if v.reduced}) > 1:
+        return Top(made, "a pointwise operation on different sums")
+    merged = Value(
+        frozenset[str]().union(*(v.origins for v in values)),
+        tuple(Comp(axis, base, cx.store.table(local)) for axis, (base, local) in sorted(comps.items())),
+        tuple({w: None for v in values for w in v.windows}),
+        float("nan") if any(v.windows for v in values) else 0.0,
+        reduced if sums else next((v.reduced for v in values if v.reduced), ()),
+        claimed=any(v.claimed for v in values),
+        span=values[0].span,
+    )
+    return Tile(cx.store.codes(merged, made.shape), made)
+
+
+def claimed(cx: Context, frag: Fragment, components: dict[str, Affine]) -> Fragment:
+    """`tag(x, axis=...)`: components set as the author claims."""
+    tile = as_tile(cx, frag)
+    if isinstance(tile, Top):
+        return tile
+    codes = tile.codes.copy()
+    for number in np.unique(codes >> ELEMENT_BITS):
+        value = cx.store.values[int(number)]
+        size = int((codes >> ELEMENT_BITS == number).sum())
+        del size
+        tables = len(cx.store.tables[value.comps[0].table]) if value.comps else codes.size
+        zero = cx.store.table(np.zeros(tables, np.int64))
+        comps = {c.axis: c for c in value.comps} | {a: Comp(a, base, zero) for a, base in components.items()}
+        fresh = replace(value, comps=tuple(comps[a] for a in sorted(comps)), claimed=True)
+        mask = codes >> ELEMENT_BITS == number
+        codes[mask] = (cx.store.value(fresh) << ELEMENT_BITS) | (codes[mask] & ELEMENT_MASK)
+    return Tile(codes, tile.type)

@@ -29,8 +29,9 @@ GEMM = Task(
     reference=_gemm_reference,
     default_shape={"m": 4096, "n": 4096, "k": 4096},
     test_sizes=({"M": 64, "N": 64, "K": 64}, {"M": 300, "N": 200, "K": 72}, {"M": 33, "N": 260, "K": 168}),
-    # f32 accumulation of K products errs by at most K * 2**-24 of the sum of magnitudes; tests keep K below 512.
-    tolerance={"bf16": 2.0**-15, "f16": 2.0**-15},
+    # f32 accumulation errs by some 2**-24 of the sum of magnitudes for each of a few roundings that do not cancel; a
+    # kernel that accumulates in a narrower type errs by 2**-11 or more.
+    tolerance={"bf16": 2.0**-20, "f16": 2.0**-20},
 )
 
 _TASKS: Mapping[str, Task] = {GEMM.name: GEMM}

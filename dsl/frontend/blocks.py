@@ -6,11 +6,12 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from argus.dsl.diagnostics import Code
+from argus.dsl.diagnostics import Code, Span
 from argus.dsl.frontend.calls import read_order
 from argus.dsl.frontend.context import Context
-from argus.dsl.frontend.scope import Item, Kind, did_you_mean
+from argus.dsl.frontend.scope import Item, Kind
 from argus.dsl.ir.nodes import Elect, Fill, For, If, Role, Stmt, Use
+from argus.dsl.ir.report import did_you_mean
 from argus.dsl.layout import ZERO, Expr
 
 MAX_BLOCKS = 20
@@ -71,7 +72,7 @@ def read_for(ctx: Context, node: ast.For, read_body: ReadBody) -> For:
         if kind == "tiles" and ctx.source.core:
             ctx.scope.bind(f"{targets[0]}.n", Item(Kind.INDEX))
         body = _block(ctx, node, node.body, read_body)
-    return For(targets=targets, kind=kind, bounds=bounds, body=body, order=order, span=ctx.span(node))
+    return For(targets=targets, kind=kind, bounds=bounds, body=body, order=order, span=ctx.source.header(node, call))
 
 
 def _loop_variable(ctx: Context, node: ast.Name) -> str:
@@ -104,7 +105,7 @@ def read_if(ctx: Context, node: ast.If, read_body: ReadBody) -> If:
         body = _block(ctx, node, node.body, read_body)
     with ctx.scope.block():
         orelse = _block(ctx, node, node.orelse, read_body)
-    return If(condition=cast("Expr", item.value), body=body, orelse=orelse, span=ctx.span(node))
+    return If(condition=cast("Expr", item.value), body=body, orelse=orelse, span=ctx.source.header(node, node.test))
 
 
 # ---------------------------------------------------------------------------------------------- with
@@ -125,7 +126,7 @@ def read_with(ctx: Context, node: ast.With, read_body: ReadBody) -> Stmt:
             if name is not None:
                 raise ctx.error(Code.BAD_CALL, name, "elect() gives no value", "delete `as …`")
             with ctx.scope.block():
-                return Elect(body=_block(ctx, node, node.body, read_body), span=ctx.span(node))
+                return Elect(body=_block(ctx, node, node.body, read_body), span=_with_header(ctx, node))
         case ast.Call(func=ast.Attribute(attr="fill" | "use")):
             return _stage(ctx, node, call, name, read_body)
         case _:
@@ -133,6 +134,11 @@ def read_with(ctx: Context, node: ast.With, read_body: ReadBody) -> Stmt:
                 'write `with r.fill() as st:`, `with r.use() as st:`, `with role("load", waves=4):` or `with elect():`'
             )
             raise ctx.error(Code.FORBIDDEN, call, "`with` opens a ring's stage, a role or elect()", hint)
+
+
+def _with_header(ctx: Context, node: ast.With) -> Span:
+    item = node.items[0]
+    return ctx.source.header(node, item.optional_vars or item.context_expr)
 
 
 def _role(ctx: Context, node: ast.With, call: ast.Call, target: ast.Name | None, read_body: ReadBody) -> Role:
@@ -149,7 +155,7 @@ def _role(ctx: Context, node: ast.With, call: ast.Call, target: ast.Name | None,
             groups=1 if groups is None else ctx.constant(groups, "groups", high=64),
             index=None if target is None else ctx.bind(target, Item(Kind.INDEX)),
             body=_block(ctx, node, node.body, read_body),
-            span=ctx.span(node),
+            span=_with_header(ctx, node),
         )
 
 
@@ -162,16 +168,19 @@ def _stage(ctx: Context, node: ast.With, call: ast.Call, target: ast.Name | None
     keep = ctx.arguments(call, "keep=" if func.attr == "use" else "").get("keep")
     held = 0 if keep is None else ctx.constant(keep, "keep", low=0, high=64)
     stage = _stage_name(ctx, target)
-    # What a use computes stays: its block always runs, on the same waves.
+    # What a use computes stays, since its block always runs on the same waves; the stage and its views do not.
     with ctx.scope.block():
         ctx.scope.bind(stage, Item(Kind.STAGE, buffers=buffers))
         if func.attr == "fill":
-            return Fill(ring=ring, stage=stage, body=_block(ctx, node, node.body, read_body), span=ctx.span(node))
+            return Fill(
+                ring=ring, stage=stage, body=_block(ctx, node, node.body, read_body), span=_with_header(ctx, node)
+            )
         body = _block(ctx, node, node.body, read_body)
-        kept = ctx.scope.innermost(without=stage)
-    for name, item in kept:
-        ctx.scope.bind_here(name, item)
-    return Use(ring=ring, stage=stage, body=body, keep=held, span=ctx.span(node))
+        kept = ctx.scope.innermost()
+    for name, item in kept.items():
+        if item.kind in (Kind.FRAG, Kind.INDEX):
+            ctx.scope.bind_here(name, item)
+    return Use(ring=ring, stage=stage, body=body, keep=held, span=_with_header(ctx, node))
 
 
 def _stage_name(ctx: Context, target: ast.Name) -> str:

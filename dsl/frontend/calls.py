@@ -10,7 +10,7 @@ from argus.dsl.diagnostics import Code
 from argus.dsl.frontend import words
 from argus.dsl.frontend.context import Arguments, Context
 from argus.dsl.frontend.forbidden import forbidden
-from argus.dsl.frontend.scope import Item, Kind, did_you_mean
+from argus.dsl.frontend.scope import Item, Kind
 from argus.dsl.frontend.views import MAX_EXTENT, check_axis, read_method
 from argus.dsl.ir.nodes import (
     Binary,
@@ -34,6 +34,7 @@ from argus.dsl.ir.nodes import (
     UnaryOp,
     View,
 )
+from argus.dsl.ir.report import did_you_mean
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Expr, Linear, Op, OpKind, Swizzle, Var
 

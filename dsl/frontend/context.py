@@ -11,9 +11,10 @@ from typing import NoReturn, cast
 
 from argus.dsl.diagnostics import Code, KernelError, Span
 from argus.dsl.frontend import words
-from argus.dsl.frontend.scope import Item, Kind, Scope, did_you_mean
-from argus.dsl.frontend.source import CORE_DOT, Source, error
+from argus.dsl.frontend.scope import Item, Kind, Scope
+from argus.dsl.frontend.source import CORE_DOT, Source
 from argus.dsl.ir.nodes import Dtype, Frag, Index, Ref, Scalar, View
+from argus.dsl.ir.report import did_you_mean, kernel_error
 from argus.dsl.layout import Const, Expr, evaluate
 
 MAX_DEPTH = 60
@@ -49,7 +50,7 @@ class Context:
         return self.source.span(node)
 
     def error(self, code: Code, node: ast.AST, message: str, hint: str = "") -> KernelError:
-        return error(code, self.source.span(node), message, hint)
+        return kernel_error(code, self.source.span(node), message, hint)
 
     def wrong_kind(self, node: ast.expr, want: str, got: Item) -> KernelError:
         hint = ""

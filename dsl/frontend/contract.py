@@ -9,11 +9,13 @@ from argus.dsl.diagnostics import Code
 from argus.dsl.frontend import words
 from argus.dsl.frontend.context import Context
 from argus.dsl.frontend.forbidden import forbidden
-from argus.dsl.frontend.scope import Item, Kind, did_you_mean
+from argus.dsl.frontend.scope import Item, Kind
 from argus.dsl.ir.nodes import Assumption, Ensures, Over, Param, ScalarParam, TensorParam
+from argus.dsl.ir.report import did_you_mean
 from argus.dsl.layout import Expr, Var, names
 
 MAX_PARAMS = 32
+SIZE = "a size"
 MAX_CLAUSES = 64
 
 # --------------------------------------------------------------------------------------------- signature
@@ -53,7 +55,7 @@ def _bind_sizes(ctx: Context, args: list[ast.arg]) -> None:
                     )
                 if name in words.RESERVED:
                     raise ctx.error(Code.FORBIDDEN, node, f"`{name}` is a word of the language", "use another name")
-                ctx.fixed[name] = "a size"
+                ctx.fixed[name] = SIZE
                 ctx.scope.bind(name, Item(Kind.INDEX))
 
 

@@ -10,7 +10,7 @@ from argus.dsl.diagnostics import Code
 from argus.dsl.frontend import words
 from argus.dsl.frontend.context import Context
 from argus.dsl.frontend.forbidden import forbidden
-from argus.dsl.frontend.scope import Kind, did_you_mean
+from argus.dsl.frontend.scope import Kind
 from argus.dsl.frontend.views import check_axis
 from argus.dsl.ir.nodes import (
     Arrive,
@@ -34,6 +34,7 @@ from argus.dsl.ir.nodes import (
     Via,
     Wait,
 )
+from argus.dsl.ir.report import did_you_mean
 from argus.dsl.layout import ZERO, Expr
 
 

@@ -15,10 +15,10 @@ from argus.dsl.frontend.contract import Clauses, read_params
 from argus.dsl.frontend.effects import read_effect
 from argus.dsl.frontend.expressions import read
 from argus.dsl.frontend.forbidden import forbidden
-from argus.dsl.frontend.scope import did_you_mean
-from argus.dsl.frontend.source import Source, error, python_tree, source_of
+from argus.dsl.frontend.source import Source, python_tree, source_of
 from argus.dsl.frontend.statements import read_body
 from argus.dsl.ir.nodes import AssertComplete, AssertMatch, Kernel
+from argus.dsl.ir.report import did_you_mean, kernel_error
 
 LANG = "argus.dsl.lang"
 
@@ -54,7 +54,7 @@ def parse_function(fn: Callable[..., Any]) -> Kernel:
         lines, first_line = inspect.getsourcelines(fn)
     except (OSError, TypeError):
         span = Span(file, fn.__code__.co_firstlineno, 1, fn.__code__.co_firstlineno, 2)
-        raise error(
+        raise kernel_error(
             Code.SYNTAX, span, "the source of this function is not available", "write the kernel in a file"
         ) from None
     text = "".join(lines)
@@ -83,7 +83,9 @@ def parse_assertion(text: str, file: str = "<assertion>") -> AssertMatch | Asser
         case [node, *_]:
             raise ctx.error(Code.BAD_CALL, node, "one assertion is needed", "for example assert_match(a.k, b.k)")
         case _:
-            raise error(Code.SYNTAX, source.at(1, 0), "there is no assertion", "for example assert_match(a.k, b.k)")
+            raise kernel_error(
+                Code.SYNTAX, source.at(1, 0), "there is no assertion", "for example assert_match(a.k, b.k)"
+            )
 
 
 # ---------------------------------------------------------------------------------------------- file
@@ -117,7 +119,7 @@ def _choose(source: Source, name: str | None) -> ast.FunctionDef:
     found = [k.name for k in kernels]
     if not kernels:
         hint = 'write `@kernel(target="gfx942", waves=4)` above `def gemm(…):`'
-        raise error(Code.SYNTAX, source.at(1, 0), "there is no kernel here", hint)
+        raise kernel_error(Code.SYNTAX, source.at(1, 0), "there is no kernel here", hint)
     for i, k in enumerate(found):
         if k in found[:i]:
             raise ctx.error(Code.SYNTAX, kernels[i], f"two kernels are called `{k}`", "rename one")
@@ -129,7 +131,7 @@ def _choose(source: Source, name: str | None) -> ast.FunctionDef:
         return kernels[0]
     if name not in found:
         hint = did_you_mean(name, found) or f"there is {', '.join(found)}"
-        raise error(Code.UNKNOWN_NAME, source.at(1, 0), f"there is no kernel `{name}` here", hint)
+        raise kernel_error(Code.UNKNOWN_NAME, source.at(1, 0), f"there is no kernel `{name}` here", hint)
     return kernels[found.index(name)]
 
 
@@ -197,7 +199,7 @@ def _decorator(ctx: Context, node: ast.FunctionDef) -> tuple[Literal["gfx942", "
     hint = 'write `@kernel(target="gfx942", waves=4)` above `def`'
     if len(node.decorator_list) != 1:
         at = node.decorator_list[1] if node.decorator_list else node
-        raise error(
+        raise kernel_error(
             Code.FORBIDDEN,
             _head(ctx, node) if at is node else ctx.span(at),
             "a kernel has one decorator, @kernel(…)",

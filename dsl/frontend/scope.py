@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -67,9 +66,9 @@ class Scope:
         """Bind in the innermost block, hiding what the name means outside."""
         self._blocks[-1][name] = item
 
-    def innermost(self, *, without: str) -> list[tuple[str, Item]]:
-        """What the innermost block binds, except one name."""
-        return [(name, item) for name, item in self._blocks[-1].items() if name != without]
+    def innermost(self) -> dict[str, Item]:
+        """What the innermost block binds."""
+        return self._blocks[-1]
 
     def names(self) -> Iterator[str]:
         for block in reversed(self._blocks):
@@ -82,9 +81,3 @@ class Scope:
             yield
         finally:
             self._blocks.pop()
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint with the nearest known name, or ''."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"did you mean `{near[0]}`?" if near else ""

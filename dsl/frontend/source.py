@@ -9,7 +9,8 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from argus.dsl.diagnostics import Code, Diagnostic, KernelError, Span
+from argus.dsl.diagnostics import Code, Span
+from argus.dsl.ir.report import kernel_error
 
 MAX_BYTES = 1_000_000
 MAX_BRACKETS = 60
@@ -61,6 +62,11 @@ class Source:
             self._column(end_line, node.end_col_offset),  # pyright: ignore[reportAttributeAccessIssue]
         )
 
+    def header(self, node: ast.AST, last: ast.AST) -> Span:
+        """From the start of a statement that holds others to the end of its first line's last part."""
+        start, end = self.span(node), self.span(last)
+        return Span(self.file, start.line, start.col, end.end_line, end.end_col)
+
     def _column(self, line: int, byte: int) -> int:
         text = self.lines[line - 1]
         if not text.isascii():
@@ -79,10 +85,6 @@ class Source:
         return self.at(line, offset - (self.text.rfind("\n", 0, offset) + 1), width)
 
 
-def error(code: Code, span: Span, message: str, hint: str = "") -> KernelError:
-    return KernelError(Diagnostic(code=code, message=message, span=span, hint=hint))
-
-
 def read_text(path: Path) -> str:
     """A file's text.
 
@@ -94,13 +96,13 @@ def read_text(path: Path) -> str:
         data = file.read(MAX_BYTES + 1)
     whole = Span(str(path), 1, 1, 1, 2)
     if len(data) > MAX_BYTES:
-        raise error(Code.LIMIT, whole, f"kernel text is longer than {MAX_BYTES:,} bytes", "split the file")
+        raise kernel_error(Code.LIMIT, whole, f"kernel text is longer than {MAX_BYTES:,} bytes", "split the file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:
         line = data.count(b"\n", 0, bad.start) + 1
         at = Span(str(path), line, 1, line, 2)
-        raise error(Code.SYNTAX, at, "kernel text is not UTF-8", "save the file as UTF-8") from None
+        raise kernel_error(Code.SYNTAX, at, "kernel text is not UTF-8", "save the file as UTF-8") from None
 
 
 def source_of(text: str, file: str, *, first_line: int = 1, indent: int = 0, core: bool = False) -> Source:
@@ -111,16 +113,18 @@ def source_of(text: str, file: str, *, first_line: int = 1, indent: int = 0, cor
     """
     if len(text) > MAX_BYTES:
         span = Span(file, 1, 1, 1, 2)
-        raise error(Code.LIMIT, span, f"kernel text is longer than {MAX_BYTES:,} bytes", "split the file")
+        raise kernel_error(Code.LIMIT, span, f"kernel text is longer than {MAX_BYTES:,} bytes", "split the file")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     source = Source(text, file, tuple(text.split("\n")), first_line, indent, core)
     if not text.isascii():
         for i, char in enumerate(text):
             if "\ud800" <= char <= "\udfff":
-                raise error(Code.SYNTAX, source.at_offset(i), "a lone surrogate is not text", "save the file as UTF-8")
+                raise kernel_error(
+                    Code.SYNTAX, source.at_offset(i), "a lone surrogate is not text", "save the file as UTF-8"
+                )
     if bad := _CONTROL.search(text):
         message = f"control character U+{ord(bad.group()):04X} in kernel text"
-        raise error(Code.SYNTAX, source.at_offset(bad.start()), message, "delete it")
+        raise kernel_error(Code.SYNTAX, source.at_offset(bad.start()), message, "delete it")
     _scan(source)
     return source
 
@@ -132,13 +136,13 @@ def _scan(source: Source) -> None:
         at = token.start()
         if at - statement > MAX_STATEMENT_CHARS:
             message = f"a statement is longer than {MAX_STATEMENT_CHARS:,} characters"
-            raise error(Code.LIMIT, source.at_offset(statement), message, "split it")
+            raise kernel_error(Code.LIMIT, source.at_offset(statement), message, "split it")
         match token.lastgroup:
             case "open":
                 depth += 1
                 if depth > MAX_BRACKETS:
                     message = f"brackets are nested more than {MAX_BRACKETS} deep"
-                    raise error(Code.LIMIT, source.at_offset(at), message, "name the inner parts")
+                    raise kernel_error(Code.LIMIT, source.at_offset(at), message, "name the inner parts")
             case "close":
                 depth = max(0, depth - 1)
             case "newline" if depth == 0:
@@ -148,12 +152,12 @@ def _scan(source: Source) -> None:
                 statement = token.end() if token.group().startswith(('"""', "'''")) else statement
             case "backslash":
                 message, hint = "lines are not continued by a backslash", "break the line inside parentheses"
-                raise error(Code.FORBIDDEN, source.at_offset(at), message, hint)
+                raise kernel_error(Code.FORBIDDEN, source.at_offset(at), message, hint)
             case _:
                 pass
     if len(source.text) - statement > MAX_STATEMENT_CHARS:
         message = f"a statement is longer than {MAX_STATEMENT_CHARS:,} characters"
-        raise error(Code.LIMIT, source.at_offset(statement), message, "split it")
+        raise kernel_error(Code.LIMIT, source.at_offset(statement), message, "split it")
 
 
 def _check_string(source: Source, text: str, at: int) -> None:
@@ -161,7 +165,7 @@ def _check_string(source: Source, text: str, at: int) -> None:
     assert prefix is not None
     if prefix.group():
         kind = "f-strings" if "f" in prefix.group().lower() else "string prefixes"
-        raise error(
+        raise kernel_error(
             Code.FORBIDDEN,
             source.at_offset(at, len(prefix.group())),
             f"the language has no {kind}",
@@ -169,7 +173,9 @@ def _check_string(source: Source, text: str, at: int) -> None:
         )
     if "\\" in text:
         at += text.index("\\")
-        raise error(Code.FORBIDDEN, source.at_offset(at), "strings hold no backslash", "write the character itself")
+        raise kernel_error(
+            Code.FORBIDDEN, source.at_offset(at), "strings hold no backslash", "write the character itself"
+        )
 
 
 def python_tree(source: Source) -> ast.Module:
@@ -185,14 +191,16 @@ def python_tree(source: Source) -> ast.Module:
     except SyntaxError as bad:
         message = bad.msg or "invalid syntax"
         if "integer string conversion" in message:
-            raise error(Code.LIMIT, _place(source, bad), "an integer literal is too large") from None
+            raise kernel_error(Code.LIMIT, _place(source, bad), "an integer literal is too large") from None
         if "too many" in message:
-            raise error(Code.LIMIT, _place(source, bad), message) from None
-        raise error(Code.SYNTAX, _place(source, bad), message) from None
+            raise kernel_error(Code.LIMIT, _place(source, bad), message) from None
+        raise kernel_error(Code.SYNTAX, _place(source, bad), message) from None
     except (RecursionError, MemoryError):
-        raise error(Code.LIMIT, source.at(1, 0), "an expression is nested too deeply", "name the inner parts") from None
+        raise kernel_error(
+            Code.LIMIT, source.at(1, 0), "an expression is nested too deeply", "name the inner parts"
+        ) from None
     except ValueError as bad:  # what else Python's tokenizer refuses
-        raise error(Code.SYNTAX, source.at(1, 0), str(bad)) from None
+        raise kernel_error(Code.SYNTAX, source.at(1, 0), str(bad)) from None
 
 
 def _place(source: Source, bad: SyntaxError) -> Span:

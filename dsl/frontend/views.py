@@ -10,7 +10,7 @@ from argus.dsl.diagnostics import Code
 from argus.dsl.frontend import words
 from argus.dsl.frontend.context import Context
 from argus.dsl.frontend.forbidden import forbidden
-from argus.dsl.frontend.scope import Item, Kind, did_you_mean
+from argus.dsl.frontend.scope import Item, Kind
 from argus.dsl.ir.nodes import (
     AsOperand,
     At,
@@ -27,6 +27,7 @@ from argus.dsl.ir.nodes import (
     Transposed,
     View,
 )
+from argus.dsl.ir.report import did_you_mean
 from argus.dsl.layout import Expr
 
 MAX_EXTENT = 1 << 20

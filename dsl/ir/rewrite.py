@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache
@@ -66,11 +67,25 @@ def _members(value: Any) -> Iterator[Child]:  # noqa: ANN401
 
 def walk(node: Node) -> Iterator[Node]:
     """`node` and all nodes below it, depth first."""
-    stack = [node]
+    stack: list[Any] = [node]
     while stack:
         top = stack.pop()
-        yield top
-        stack += reversed([c for c in children(top) if isinstance(c, Node)])
+        if isinstance(top, tuple):
+            stack += reversed(cast(tuple[Any, ...], top))
+        elif isinstance(top, Node):
+            yield top
+            stack += [getattr(top, name) for name in _nested(type(top))]
+
+
+_UNIONS = frozenset({"View", "Frag", "Value", "Stmt", "Param"})
+
+
+@cache
+def _nested(cls: type[Node]) -> tuple[str, ...]:
+    """Fields whose annotation mentions a kind of node, last first."""
+    kinds = _UNIONS | {c.__name__ for c in Node.__subclasses__()}
+    names = [f.name for f in fields(cls) if kinds & set(re.findall(r"\w+", str(f.type)))]
+    return tuple(reversed(names))
 
 
 def walk_body(body: tuple[Stmt, ...]) -> Iterator[Node]:

@@ -48,13 +48,14 @@ def problems(kernel: Kernel) -> list[Diagnostic]:
 
 def structure_problems(kernel: Kernel) -> list[Diagnostic]:
     """Problems that need no types: names first, since all else relies on them."""
+    nodes = tuple(walk_body(kernel.body))
     return [
         *contract_problems(kernel),
         *name_problems(kernel),
-        *target_problems(kernel),
-        *control_problems(kernel),
-        *resource_problems(kernel),
-        *tag_problems(kernel),
+        *target_problems(kernel, nodes),
+        *control_problems(kernel, nodes),
+        *resource_problems(kernel, nodes),
+        *tag_problems(kernel, nodes),
     ]
 
 

@@ -18,6 +18,7 @@ from argus.dsl.ir.nodes import (
     If,
     Index,
     Kernel,
+    Node,
     Role,
     Shift,
     Split,
@@ -38,24 +39,24 @@ _MEETS = (Barrier, Fill, Use)
 WARPS_OF_A_GROUP = 4
 
 
-def control_problems(kernel: Kernel) -> Iterator[Diagnostic]:
+def control_problems(kernel: Kernel, nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
     """Misplaced grids, roles, barriers and one-lane work."""
-    yield from _grid(kernel)
+    yield from _grid(nodes)
     yield from _roles(kernel, kernel.body)
     for node, place in places(kernel):
         yield from _place(kernel, node, place)
 
 
-def _grid(kernel: Kernel) -> Iterator[Diagnostic]:
+def _grid(nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
     grids = [
         n
-        for n in walk_body(kernel.body)
+        for n in nodes
         if (isinstance(n, For) and n.kind == "tiles") or (isinstance(n, Assign) and isinstance(n.value, Block))
     ]
     for extra in grids[1:]:
         message = "a kernel has one grid: one block(…) or one loop over tiles"
         yield diagnostic(Code.BAD_CALL, extra.span, message, "join the counts: `bm, bn = block(m, n)`")
-    splits = [n for n in walk_body(kernel.body) if isinstance(n, Assign) and isinstance(n.value, Split)]
+    splits = [n for n in nodes if isinstance(n, Assign) and isinstance(n.value, Split)]
     for extra in splits[1:]:
         yield diagnostic(Code.BAD_CALL, extra.span, "a kernel has one split(…)", "delete one")
 

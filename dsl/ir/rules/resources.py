@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from math import prod
 
 from argus.dsl.diagnostics import Code, Diagnostic, Span
-from argus.dsl.ir.nodes import Arrive, Assign, AwaitPhase, Fill, Kernel, MBar, Ref, Ring, Shared, Use
+from argus.dsl.ir.nodes import Arrive, Assign, AwaitPhase, Fill, Kernel, MBar, Node, Ref, Ring, Shared, Use
 from argus.dsl.ir.report import diagnostic
-from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.shapes import DTYPE_BYTES
 from argus.dsl.targets.limits import LIMITS
 
@@ -36,18 +35,18 @@ def buffer_bytes(buffer: Shared) -> int:
     return prod(buffer.shape[:-1]) * (buffer.shape[-1] + buffer.pad) * DTYPE_BYTES[buffer.dtype]
 
 
-def resource_problems(kernel: Kernel) -> Iterator[Diagnostic]:
+def resource_problems(kernel: Kernel, nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
     """Too much shared memory, buffers that nothing uses, swizzles that do not fit."""
     used, limit = shared_bytes(kernel), LIMITS[kernel.target].shared_bytes
     allocations = [s for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, Shared | Ring | MBar)]
     if used > limit:
         message = f"shared memory: {used:,} bytes; a block of {kernel.target} has {limit:,}"
         yield diagnostic(Code.LIMIT, allocations[-1].span, message, "smaller tiles, fewer stages or less padding")
-    names = _used_names(kernel)
+    names = _used_names(nodes)
     for statement in allocations:
         match statement.value:
             case Ring(buffers=buffers):
-                yield from _ring_used(kernel, statement)
+                yield from _ring_used(nodes, statement)
                 for name, buffer in buffers:
                     yield from _swizzle(name, buffer, buffer.span, staged=True)
             case Shared() as buffer:
@@ -65,9 +64,9 @@ def _unused(statement: Assign, what: str) -> Diagnostic:
     )
 
 
-def _used_names(kernel: Kernel) -> set[str]:
+def _used_names(nodes: tuple[Node, ...]) -> set[str]:
     out: set[str] = set()
-    for node in walk_body(kernel.body):
+    for node in nodes:
         match node:
             case Ref(name=name) | Arrive(bar=name) | AwaitPhase(bar=name):
                 out.add(name)
@@ -76,10 +75,10 @@ def _used_names(kernel: Kernel) -> set[str]:
     return out
 
 
-def _ring_used(kernel: Kernel, statement: Assign) -> Iterator[Diagnostic]:
+def _ring_used(nodes: tuple[Node, ...], statement: Assign) -> Iterator[Diagnostic]:
     name = statement.targets[0]
     for cls, verb in ((Fill, "filled"), (Use, "used")):
-        if not any(isinstance(n, cls) and n.ring == name for n in walk_body(kernel.body)):
+        if not any(isinstance(n, cls) and n.ring == name for n in nodes):
             hint = f"write `with {name}.{'fill' if cls is Fill else 'use'}() as st:`, or delete the ring"
             yield diagnostic(Code.BAD_CALL, statement.span, f"the ring `{name}` is never {verb}", hint)
 

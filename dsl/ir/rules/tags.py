@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from argus.dsl.diagnostics import Code, Diagnostic
-from argus.dsl.ir.nodes import AssertComplete, Component, Coordinate, Kernel, OnlineSoftmax, Reduce, Tagged, TensorParam
+from argus.dsl.ir.nodes import (
+    AssertComplete,
+    Component,
+    Coordinate,
+    Kernel,
+    Node,
+    OnlineSoftmax,
+    Reduce,
+    Tagged,
+    TensorParam,
+)
 from argus.dsl.ir.report import diagnostic, did_you_mean
-from argus.dsl.ir.rewrite import walk_body
 
 
-def tag_problems(kernel: Kernel) -> Iterator[Diagnostic]:
+def tag_problems(kernel: Kernel, nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
     """Axes that neither the signature nor a `tag` names."""
     axes = {a for p in kernel.params if isinstance(p, TensorParam) for a in p.axes if a}
-    for node in walk_body(kernel.body):
+    for node in nodes:
         if isinstance(node, Tagged):
             axes |= {axis for axis, _ in node.components}
-    for node in walk_body(kernel.body):
+    for node in nodes:
         match node:
             case Component(axis=axis) | Coordinate(axis=axis) | Reduce(axis=axis) | OnlineSoftmax(axis=axis):
                 used = (axis,)

@@ -27,13 +27,12 @@ from argus.dsl.ir.nodes import (
     Use,
 )
 from argus.dsl.ir.report import diagnostic
-from argus.dsl.ir.rewrite import walk_body
 
 
-def target_problems(kernel: Kernel) -> Iterator[Diagnostic]:
+def target_problems(kernel: Kernel, nodes: tuple[Node, ...]) -> Iterator[Diagnostic]:
     """Constructs of the other target."""
     lacks = _gfx942_lacks if kernel.target == "gfx942" else _sm90a_lacks
-    for node in walk_body(kernel.body):
+    for node in nodes:
         found = lacks(node)
         if found is not None:
             what, hint = found

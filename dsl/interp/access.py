@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from argus.dsl.diagnostics import Span
-from argus.dsl.interp.arrays import Bools, Floats, Ids, Ints
+from argus.dsl.interp.arrays import Bools, Floats, Ids
 from argus.dsl.interp.clocks import Event
 from argus.dsl.interp.fault import Action, FaultKind
 from argus.dsl.interp.machine import Wave
@@ -17,6 +19,8 @@ from argus.dsl.interp.program import SITES_KEPT
 from argus.dsl.interp.values import Frag
 from argus.dsl.interp.views import Place, Plan, Root, Site, Slots, locate, plan_view
 from argus.dsl.ir.nodes import Ref, View
+
+_Item = TypeVar("_Item", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +244,11 @@ def fetch(cells: Cells, site: Site) -> tuple[Floats, Bools | None]:
 
 
 def fetch_coords(cells: Cells, site: Site) -> Mapping[str, Floats]:
-    """Global coordinates of the elements, along the axes asked for."""
+    """Global coordinates of the elements, along the axes that the kernel asks for as data."""
     return site.coords or {axis: values[site.address] for axis, values in cells.coords.items()}
 
 
-def selected(site: Site, by_slot: Floats | Bools | Ints) -> Floats | Bools | Ints:
+def selected(site: Site, by_slot: npt.NDArray[_Item]) -> npt.NDArray[_Item]:
     """The entries that belong to `site.hit`."""
     flat = np.broadcast_to(by_slot, site.address.shape).reshape(-1)
     return flat if site.selected is None else flat[site.selected]

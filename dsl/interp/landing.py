@@ -48,7 +48,8 @@ class Landings:
     """When operations in flight land, for one block."""
 
     def __init__(self, policy: Landing, rng: random.Random, waves: int) -> None:
-        self._policy, self._rng = policy, rng
+        self._policy: Landing = policy
+        self._rng = rng
         self._mean = _MEAN_FLIGHT * waves
         self._due: list[tuple[int, int, InFlight]] = []
         self._issued: list[InFlight] = []

@@ -27,7 +27,8 @@ class Cells:
     def __init__(
         self, name: str, shape: tuple[int, ...], dtype: Dtype, *, places: Ints | None = None, size: int | None = None
     ) -> None:
-        self.name, self.shape, self.dtype = name, shape, dtype
+        self.name, self.shape = name, shape
+        self.dtype: Dtype = dtype
         self.places = places
         self.size = int(np.prod(shape, dtype=np.intp)) if size is None else size
         self.data: Floats = np.full(self.size, np.nan)

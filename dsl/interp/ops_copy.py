@@ -25,7 +25,6 @@ from argus.dsl.interp.access import (
     put,
     site_of,
 )
-from argus.dsl.interp.arrays import Floats
 from argus.dsl.interp.global_writes import write_tensor
 from argus.dsl.interp.landing import InFlight
 from argus.dsl.interp.machine import Wave
@@ -57,9 +56,8 @@ def copy_async(w: Wave, node: CopyAsync) -> None:
 
     def effect() -> None:
         data, poison = fetch(out_of, from_site)
-        coords: Mapping[str, Floats] = fetch_coords(out_of, from_site) if machine.program.asked else {}
         if into.shared:
-            put(into, to_site, data, poison, coords)
+            put(into, to_site, data, poison, fetch_coords(out_of, from_site))
         else:
             write_tensor(w, written, data, poison)
 

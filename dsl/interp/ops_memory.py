@@ -42,11 +42,10 @@ def load(w: Wave, node: Load) -> Frag:
     cells, site = site_of(w, node.view, slots)
     check_read(w, Access(cells, site, node.span, "reads", ordinary(w)))
     data, poison = fetch(cells, site)
-    coords = fetch_coords(cells, site) if w.machine.program.asked else {}
     everywhere = None
     if cells.dtype == "i32" and not cells.tracked and len(plan.shape) == 1:
         everywhere = _reload(w, node.view, plan, cells)
-    return Frag(data, layout, poison, plan.names, cells.dtype, coords, everywhere)
+    return Frag(data, layout, poison, plan.names, cells.dtype, fetch_coords(cells, site), everywhere)
 
 
 def _load_scalar(w: Wave, node: Load) -> Frag:
@@ -125,8 +124,7 @@ def operand(w: Wave, node: Operand) -> Frag | Descriptor:
     cells, site = site_of(w, node.src, slots)
     check_read(w, Access(cells, site, node.span, "reads", ordinary(w)))
     data, poison = fetch(cells, site)
-    coords = fetch_coords(cells, site) if w.machine.program.asked else {}
-    return Frag(data, layout, poison, plan_of(w, node.src).names, cells.dtype, coords)
+    return Frag(data, layout, poison, plan_of(w, node.src).names, cells.dtype, fetch_coords(cells, site))
 
 
 def _accumulator(w: Wave, name: str, span: Span) -> Accumulator:

@@ -85,12 +85,16 @@ def _accumulate(acc: Accumulation, a: _Matrix, b: _Matrix) -> None:
         raise AssertionError("operands do not fit the accumulator")
     acc.matrix = acc.matrix + a.data @ b.data.T
     if a.poison is not None or b.poison is not None:
-        rows = np.zeros(len(a.data), np.bool_) if a.poison is None else a.poison.any(axis=1)
-        columns = np.zeros(len(b.data), np.bool_) if b.poison is None else b.poison.any(axis=1)
-        reached = rows[:, None] | columns[None, :]
+        reached = _poisoned_rows(a)[:, None] | _poisoned_rows(b)[None, :]
         acc.poison = reached if acc.poison is None else acc.poison | reached
     _carry_coords(acc.row_coords, a)
     _carry_coords(acc.column_coords, b)
+
+
+def _poisoned_rows(operand: _Matrix) -> Bools:
+    if operand.poison is None:
+        return np.zeros(len(operand.data), np.bool_)
+    return np.logical_or.reduce(operand.poison, axis=1)
 
 
 def _carry_coords(known: dict[str, Floats], operand: _Matrix) -> None:
@@ -156,7 +160,7 @@ def _from_shared(w: Wave, value: Descriptor, node: FragNode) -> Callable[[], _Ma
         agent, w.batch_number, clocks.known[w.index].copy(), dict(w.loops), fenced=clocks.fenced[w.index].copy()
     )
     check_read(w, Access(cells, _whole_wave(site), node.span, "multiplies", actor))
-    return lambda: _fetch_matrix(w, cells, site)
+    return lambda: _fetch_matrix(cells, site)
 
 
 def _whole_wave(site: Site) -> Site:
@@ -164,6 +168,6 @@ def _whole_wave(site: Site) -> Site:
     return Site(site.address, site.hit, site.selected, np.zeros_like(site.lane_of), outside=site.outside)
 
 
-def _fetch_matrix(w: Wave, cells: Cells, site: Site) -> _Matrix:
+def _fetch_matrix(cells: Cells, site: Site) -> _Matrix:
     data, poison = fetch(cells, site)
-    return _Matrix(data, poison, fetch_coords(cells, site) if w.machine.program.asked else {})
+    return _Matrix(data, poison, fetch_coords(cells, site))

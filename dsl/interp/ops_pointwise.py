@@ -47,10 +47,7 @@ def unary(w: Wave, node: Unary) -> Frag:
 def binary(w: Wave, node: Binary) -> Frag:
     x, y = read(w, node.lhs), read(w, node.rhs)
     dtype: Dtype = "bool" if node.op in _TRUTHS else _wider(x, y)
-    function = _BINARY[node.op]
-    if node.op == "/" and dtype in _INTEGERS:
-        return _pointwise(w, lambda a, b: np.trunc(a / b), (x, y), dtype, node.span)
-    return _pointwise(w, function, (x, y), dtype, node.span)
+    return _pointwise(w, _BINARY[node.op], (x, y), dtype, node.span)
 
 
 def select(w: Wave, node: Select) -> Frag:
@@ -105,7 +102,7 @@ def _poison(x: Frag) -> Bools:
 
 
 def _wider(x: Frag, y: Frag) -> Dtype:
-    floats = [v.dtype for v in (x, y) if v.dtype not in _INTEGERS]
+    floats: list[Dtype] = [v.dtype for v in (x, y) if v.dtype not in _INTEGERS]
     if floats:
         return "f32" if "f32" in floats else floats[0]
     return "i32" if "i32" in (x.dtype, y.dtype) else x.dtype

@@ -63,8 +63,8 @@ def _full(base: object, shape: tuple[int, ...], seat: Seat) -> tuple[tuple[Ints,
             return _scattered((tile.rows[:, None], tile.columns[None, :]), tile.place, tile.slots, seat)
         case OperandMap():
             tile = operand_tile(base, seat.position)
-            k = np.arange(tile.loaded.shape[1])[None, :]
-            return _scattered((tile.rows[:, None], k), tile.loaded, tile.slots, seat)
+            k: Ints = np.arange(int(tile.loaded.shape[1]))
+            return _scattered((tile.rows[:, None], k[None, :]), tile.loaded, tile.slots, seat)
         case _:
             raise AssertionError(f"no registers for {base}")
 

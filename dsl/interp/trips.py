@@ -112,11 +112,11 @@ class _Search:
         return None
 
     def _options(self, symbol: str, trips: int, *, full: bool, blocks: tuple[int, ...]) -> Sequence[int]:
-        alone = [holds for mentions, holds in self._where if mentions == {symbol}]
+        alone = [holds for mentions, holds in self._where if mentions == frozenset({symbol})]
         values = [v for v in range(1, _LARGEST + 1) if all(holds({symbol: v}) for holds in alone)]
         if any(symbol in loop.mentions for loop in self._loops):
             return _some(self._matching(values, lambda v: self._trips(symbol, v), trips), full=full)
-        axes = [i for i, (_, mentions, _) in enumerate(self._counts) if mentions == {symbol}]
+        axes = [i for i, (_, mentions, _) in enumerate(self._counts) if mentions == frozenset({symbol})]
         if axes:
             count = self._counts[axes[0]][2]
             return _some(

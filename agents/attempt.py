@@ -58,7 +58,7 @@ class Attempt(BaseModel, frozen=True):
         repairs: Kernel texts that the checker refused before this one.
         note: Why it failed, in a sentence.
         speedup: Baseline's time over this one's.
-        tokens: Spent on lowering and explaining this candidate; planning belongs to the round.
+        tokens: Spent on lowering and explaining this candidate, or on a plan that never came.
     """
 
     id: int

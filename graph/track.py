@@ -6,6 +6,7 @@ Tracking may fail without harm: the run folder holds the same facts. Calls are m
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 import warnings
@@ -151,6 +152,9 @@ def default_artifacts(runs: Path) -> Path | None:
 
 def _connect(uri: str) -> MlflowClient:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    # Its news about tables and migrations would stand among the run's progress.
+    logging.getLogger("mlflow").setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     from mlflow import MlflowClient  # noqa: PLC0415 - takes a second
 
     return MlflowClient(tracking_uri=uri)

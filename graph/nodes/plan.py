@@ -46,13 +46,14 @@ async def plan(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     update: RunState = {"round": number, "plan": answer.value, "candidates": [], "open": found.open}
     update |= {"tokens": answer.tokens, "misses": 0 if answer.value else state["misses"] + 1}
     if answer.value is None:
-        update["attempts"] = [_missed(next_id(attempts), number, found.parents[0], answer.refusal, prompt.sha)]
+        missed = _missed(next_id(attempts), number, found.parents[0], prompt.sha)
+        update["attempts"] = [missed.model_copy(update={"note": answer.refusal, "tokens": answer.tokens})]
     elif not proposals:
         update["stop_reason"] = stopping.NO_PROPOSAL
     return update
 
 
-def _missed(number: int, round_number: int, parent: Attempt, why: str, prompt_sha: str) -> Attempt:
+def _missed(number: int, round_number: int, parent: Attempt, prompt_sha: str) -> Attempt:
     """The record of a round without a usable plan."""
     return Attempt(
         id=number,
@@ -60,6 +61,5 @@ def _missed(number: int, round_number: int, parent: Attempt, why: str, prompt_sh
         parent=parent.id,
         status="no_kernel",
         fault="proposal",
-        note=why[:400],
         prompt_sha=prompt_sha,
     )

@@ -167,7 +167,7 @@ def card(
 ) -> Card:
     """A card with one effect; `params` and other fields by keyword."""
     params: dict[str, Any] = more.pop("params", {})
-    constraints: list[str] = more.pop("constraints", [])
+    constraints: list[str] = more.pop("constraints", ["lds_bytes <= 65536"])
     low, mid, high = effect
     full: dict[str, Any] = {
         "id": name,

@@ -16,7 +16,7 @@ from argus.dsl.kernels import Problem
 from argus.dsl.transform import to_core
 from argus.retrieval.query import SearchResult
 from argus.tools.check import check_invariants
-from argus.tools.compile import finish
+from argus.tools.compile import DEFAULT_CACHE, finish
 from argus.tools.numerics import NUMERICS, requested_cases
 from argus.tools.results import CompileResult, TestReport
 from argus.tools.search import search_knowledge
@@ -34,9 +34,12 @@ class Toolbox:
         timeout_s: For compiling and testing one kernel.
     """
 
-    def __init__(self, cache: Path, *, seed: int = 0, workers: int = 2, timeout_s: float = 120.0) -> None:
+    def __init__(
+        self, cache: Path, *, seed: int = 0, workers: int = 2, timeout_s: float = 120.0, smt: bool = True
+    ) -> None:
         self._pool = CompilerPool(cache, workers=workers, timeout_s=timeout_s)
         self._seed = seed
+        self._smt = smt
 
     def __enter__(self) -> Self:
         return self
@@ -84,3 +87,8 @@ class Toolbox:
     def search_knowledge(self, query: str, *, problem: Problem, top: int = 5) -> SearchResult:
         """Cards for the problem's target and family, by words alone: no run loads torch."""
         return search_knowledge(query, problem=problem, top=top, mode="bm25")
+
+
+def open_toolbox(*, smt: bool = True, workers: int = 2, cache: Path = DEFAULT_CACHE) -> Toolbox:
+    """The project's tools; `smt=False` leaves undecided what only the solver decides."""
+    return Toolbox(cache, workers=workers, smt=smt)

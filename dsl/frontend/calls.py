@@ -15,6 +15,7 @@ from argus.dsl.frontend.views import MAX_EXTENT, check_axis, read_method
 from argus.dsl.ir.nodes import (
     Binary,
     Block,
+    Dtype,
     Frag,
     Load,
     Mask,
@@ -128,7 +129,7 @@ def _ring(ctx: Context, call: ast.Call) -> Item:
     buffers: list[tuple[str, Shared]] = []
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise forbidden(ctx, ast.Starred(), keyword.value)
+            raise ctx.unpacked(keyword.value)
         item = ctx.read(ctx, keyword.value)
         if not isinstance(item.value, Shared):
             raise ctx.error(Code.BAD_CALL, keyword.value, "a ring's buffer is a shared(…)")
@@ -138,7 +139,7 @@ def _ring(ctx: Context, call: ast.Call) -> Item:
         buffers.append((name, item.value))
     if not buffers:
         raise ctx.error(Code.BAD_CALL, call, "a ring needs at least one buffer", "ring(3, As=shared(…), Bs=shared(…))")
-    kinds = {name: (b.dtype, len(b.shape)) for name, b in buffers}
+    kinds: dict[str, tuple[Dtype, int]] = {name: (b.dtype, len(b.shape)) for name, b in buffers}
     return Item(Kind.RING, Ring(stages=stages, buffers=tuple(buffers), span=ctx.span(call)), buffers=kinds)
 
 
@@ -287,7 +288,7 @@ def _tag(ctx: Context, call: ast.Call) -> Item:
     components: list[tuple[str, Expr]] = []
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise forbidden(ctx, ast.Starred(), keyword.value)
+            raise ctx.unpacked(keyword.value)
         name = ctx.identifier(keyword.arg, keyword)
         if name in words.NO_AXES:
             raise ctx.error(

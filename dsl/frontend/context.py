@@ -52,6 +52,9 @@ class Context:
     def error(self, code: Code, node: ast.AST, message: str, hint: str = "") -> KernelError:
         return kernel_error(code, self.source.span(node), message, hint)
 
+    def unpacked(self, node: ast.expr) -> KernelError:
+        return self.error(Code.FORBIDDEN, node, "arguments are not unpacked with *", "write them out")
+
     def wrong_kind(self, node: ast.expr, want: str, got: Item) -> KernelError:
         hint = ""
         if got.kind is Kind.VIEW and want == Kind.FRAG:
@@ -186,7 +189,7 @@ class Context:
 
     def dtype(self, node: ast.expr) -> Dtype:
         if isinstance(node, ast.Name) and node.id in words.DTYPES:
-            return cast("Dtype", node.id)
+            return node.id
         hint = did_you_mean(node.id, words.DTYPES) if isinstance(node, ast.Name) else ""
         raise self.error(Code.BAD_DTYPE, node, "a dtype is needed", hint or f"one of {', '.join(words.DTYPES)}")
 
@@ -205,7 +208,7 @@ class Context:
         shown = f"{_callee(call)}({signature})"
         for i, value in enumerate(call.args):
             if isinstance(value, ast.Starred):
-                raise self.error(Code.FORBIDDEN, value, "arguments are not unpacked with *", "write them out")
+                raise self.unpacked(value)
             limit = len(required) if rest_name else len(positional)
             if i < limit:
                 given[positional[i]] = value
@@ -215,7 +218,7 @@ class Context:
                 raise self.error(Code.BAD_CALL, value, f"one argument too many for {shown}")
         for keyword in call.keywords:
             if keyword.arg is None:
-                raise self.error(Code.FORBIDDEN, keyword.value, "arguments are not unpacked with **", "write them out")
+                raise self.unpacked(keyword.value)
             if keyword.arg not in positional:
                 hint = did_you_mean(keyword.arg, positional)
                 raise self.error(Code.BAD_CALL, keyword, f"{shown} takes no `{keyword.arg}`", hint)

@@ -9,7 +9,6 @@ from typing import Literal, cast
 from argus.dsl.diagnostics import Code
 from argus.dsl.frontend import words
 from argus.dsl.frontend.context import Context
-from argus.dsl.frontend.forbidden import forbidden
 from argus.dsl.frontend.scope import Kind
 from argus.dsl.frontend.views import check_axis
 from argus.dsl.ir.nodes import (
@@ -187,7 +186,7 @@ def _assert_complete(ctx: Context, call: ast.Call) -> AssertComplete:
     sets: list[tuple[str, Expr]] = []
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise forbidden(ctx, ast.Starred(), keyword.value)
+            raise ctx.unpacked(keyword.value)
         axis = ctx.identifier(keyword.arg, keyword)
         check_axis(ctx, keyword, axis)
         match keyword.value:
@@ -209,7 +208,7 @@ def _sched_group(ctx: Context, call: ast.Call) -> SchedGroup:
     counts: list[tuple[str, int]] = []
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise forbidden(ctx, ast.Starred(), keyword.value)
+            raise ctx.unpacked(keyword.value)
         if keyword.arg not in words.SCHED_KINDS:
             hint = did_you_mean(keyword.arg, words.SCHED_KINDS) or f"one of {', '.join(words.SCHED_KINDS)}"
             raise ctx.error(Code.BAD_CALL, keyword, f"`{keyword.arg}` is no kind of instruction", hint)

@@ -8,6 +8,7 @@ import threading
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from argus.dsl.diagnostics import Code, Span
 from argus.dsl.ir.report import kernel_error
@@ -53,13 +54,14 @@ class Source:
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands. Python counts columns in UTF-8 bytes from 0."""
-        line, end_line = node.lineno, node.end_lineno  # pyright: ignore[reportAttributeAccessIssue]
+        place = cast("Any", node)
+        line, end_line = cast("int", place.lineno), cast("int", place.end_lineno)
         return Span(
             self.file,
             line + self.first_line - 1,
-            self._column(line, node.col_offset),  # pyright: ignore[reportAttributeAccessIssue]
+            self._column(line, place.col_offset),
             end_line + self.first_line - 1,
-            self._column(end_line, node.end_col_offset),  # pyright: ignore[reportAttributeAccessIssue]
+            self._column(end_line, place.end_col_offset),
         )
 
     def header(self, node: ast.AST, last: ast.AST) -> Span:

@@ -24,7 +24,7 @@ from argus.dsl.ir.nodes import (
     Role,
     Use,
 )
-from argus.dsl.layout import Expr, Op, Var
+from argus.dsl.layout import Op, Var
 
 # Fields that name variables of the body; all other text is meaning.
 _NAMES: dict[type[Node], frozenset[str]] = {
@@ -85,7 +85,7 @@ class _Numbering:
             case Op(kind, args):
                 out.append(f"({kind}")
                 for arg in args:
-                    self.write(cast("Expr", arg), out)
+                    self.write(arg, out)
                 out.append(")")
             case tuple():
                 members = cast("tuple[Any, ...]", value)

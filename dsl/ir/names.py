@@ -5,7 +5,7 @@ A block's names end with it. Integers, views and allocations are named once; fra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -229,7 +229,7 @@ class _Checker:
         return None
 
     @contextmanager
-    def _block(self) -> Iterator[None]:
+    def _block(self) -> Generator[None]:
         self._blocks.append({})
         yield
         self._blocks.pop()

@@ -106,7 +106,10 @@ View = Ref | TileAt | At | Rows | Cols | Transposed | Gather | Field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared(Node):
-    """`shared(dtype, *shape, swizzle=, pad=)`: uninitialised; the last axis is the row; `pad` elements follow each row."""
+    """`shared(dtype, *shape, swizzle=, pad=)`: uninitialised.
+
+    The last axis is the row; `pad` elements follow each row.
+    """
 
     dtype: Dtype
     shape: tuple[int, ...]
@@ -505,7 +508,7 @@ class Component(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertMatch(Node):
-    """`assert_match(x, y)`: equal tags at every place, after broadcast; `differ` asserts the opposite at every place."""
+    """`assert_match(x, y)`: equal tags at every place, after broadcast; `differ`: different ones at every place."""
 
     x: Component
     y: Component
@@ -514,7 +517,7 @@ class AssertMatch(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertComplete(Node):
-    """`assert_complete(x, axis=range(n))`: x's reduced coordinates along each axis are exactly 0 to n - 1, once each."""
+    """`assert_complete(x, axis=range(n))`: x's reduced coordinates along each axis are 0 to n - 1, once each."""
 
     x: Ref
     sets: tuple[tuple[str, Expr], ...]

@@ -71,7 +71,7 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         top = stack.pop()
         if isinstance(top, tuple):
-            stack += reversed(cast(tuple[Any, ...], top))
+            stack += reversed(cast("tuple[Any, ...]", top))
         elif isinstance(top, Node):
             yield top
             stack += [getattr(top, name) for name in _nested(type(top))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from argus.dsl.ir.nodes import Kernel
 
@@ -11,8 +11,7 @@ from argus.dsl.ir.nodes import Kernel
 class Pass(Protocol):
     """A value; options are its fields. It builds a new kernel and keeps the span of everything it moves."""
 
-    @property
-    def name(self) -> str: ...
+    name: ClassVar[str]
 
     def __call__(self, kernel: Kernel) -> Kernel: ...
 

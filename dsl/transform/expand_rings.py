@@ -14,7 +14,7 @@ most `keep` batches of MMAs are pending.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from argus.dsl.diagnostics import Code, Span
 from argus.dsl.ir.linear import constant, equal, product, simplify, total, trips
@@ -45,15 +45,13 @@ from argus.dsl.ir.nodes import (
     Wait,
 )
 from argus.dsl.ir.report import kernel_error
-from argus.dsl.ir.rewrite import map_children, walk, walk_body
+from argus.dsl.ir.rewrite import map_children, walk_body
 from argus.dsl.ir.shapes import Types, view_type
 from argus.dsl.layout import ONE, ZERO, Const, Expr, Op, Var
-from argus.dsl.layout import names as variables
 from argus.dsl.transform.blocks import Body, with_bodies
-from argus.dsl.transform.ring_counts import count
+from argus.dsl.transform.ring_counts import per_iteration
+from argus.dsl.transform.ring_styles import Style, ring_styles
 from argus.dsl.transform.ring_waits import group_waits
-
-Style = Literal["groups", "phases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,58 +62,11 @@ class ExpandRings:
         rings = {s.targets[0]: s.value for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, Ring)}
         if not rings:
             return kernel
-        styles = {name: _style(kernel.body, name) for name in rings}
-        _check_roles(kernel.body, rings, styles)
+        styles = ring_styles(kernel.body, rings)
         waits = group_waits(kernel.body, [name for name in rings if styles[name] == "groups"])
         expander = _Expander(kernel, rings, styles, waits)
         body = expander.block(kernel.body)
         return replace(kernel, body=(*expander.allocations(), *body))
-
-
-def _style(body: Body, ring: str) -> Style:
-    """By the copies in the ring's fills."""
-    style: Style | None = None
-    for fill in (n for n in walk_body(body) if isinstance(n, Fill) and n.ring == ring):
-        for copy in (n for n in walk(fill) if isinstance(n, CopyAsync)):
-            found: Style = "phases" if copy.via == "tma" else "groups"
-            if style not in (None, found):
-                raise kernel_error(
-                    Code.BAD_CALL,
-                    copy.span,
-                    f"`{ring}` is filled by TMA and by other copies",
-                    "use one kind of copy a ring",
-                )
-            style = found
-    return style or "groups"
-
-
-def _check_roles(body: Body, rings: dict[str, Ring], styles: dict[str, Style]) -> None:
-    """All fills of a ring run in one role, and so do all uses; groups of copies are private to the waves that issue them."""
-    seen: dict[tuple[str, type], tuple[str | None, Span]] = {}
-
-    def visit(body: Body, role: str | None) -> None:
-        for node in body:
-            if isinstance(node, Fill | Use):
-                before = seen.setdefault((node.ring, type(node)), (role, node.span))
-                if before[0] != role:
-                    raise kernel_error(
-                        Code.UNSUPPORTED,
-                        node.span,
-                        f"`{node.ring}` is used from two roles",
-                        "give each role its own ring",
-                    )
-            with_bodies(node, lambda inner, n=node: _visited(inner, n.name if isinstance(n, Role) else role))
-
-    def _visited(inner: Body, role: str | None) -> Body:
-        visit(inner, role)
-        return inner
-
-    visit(body, None)
-    for ring in rings:
-        fill, use = seen.get((ring, Fill)), seen.get((ring, Use))
-        if styles[ring] == "groups" and fill and use and fill[0] != use[0]:
-            message = f"`{ring}` is filled in one role and used in another, but its copies complete only for the waves that issue them"
-            raise kernel_error(Code.BAD_CALL, use[1], message, "fill it in the role that uses it")
 
 
 @dataclass(slots=True)
@@ -210,15 +161,8 @@ class _Expander:
     # -------------------------------------------------------------------------------------- loops
 
     def _loop(self, node: For) -> For:
-        per_fill = {ring: count(node.body, ring, "fill") for ring in self.rings}
-        per_use = {ring: count(node.body, ring, "use") for ring in self.rings}
-        for per, event in ((per_fill, "fill"), (per_use, "use")):
-            for ring, n in per.items():
-                if variables(n) & set(node.targets):
-                    message = f"the number of {event}s of `{ring}` differs between iterations: which stage follows is not known"
-                    raise kernel_error(
-                        Code.UNSUPPORTED, node.span, message, "give the inner loop the same bound in every iteration"
-                    )
+        per_fill = {ring: per_iteration(node, ring, "fill") for ring in self.rings}
+        per_use = {ring: per_iteration(node, ring, "use") for ring in self.rings}
         done, runs = _iterations(node)
         before = _Counts(dict(self.counts.fills), dict(self.counts.uses), dict(self.counts.freed))
         drains = any(isinstance(n, MmaWait) and n.pending == 0 for n in walk_body(node.body))

@@ -13,6 +13,7 @@ from argus.dsl.layout import ONE, ZERO, Expr
 from argus.dsl.layout import names as variables
 
 Event = Literal["fill", "use"]
+PAST: dict[Event, str] = {"fill": "filled", "use": "used"}
 
 
 def count(body: tuple[Stmt, ...], ring: str, event: Event) -> Expr:
@@ -27,10 +28,24 @@ def count(body: tuple[Stmt, ...], ring: str, event: Event) -> Expr:
     return out
 
 
+def per_iteration(node: For, ring: str, event: Event) -> Expr:
+    """How often each iteration of a loop fills (uses) `ring`.
+
+    Raises:
+        KernelError: As `count`, and if iterations differ.
+    """
+    out = count(node.body, ring, event)
+    if variables(out) & set(node.targets):
+        message = f"iterations differ: each has {_times(out, event)} of `{ring}`, so the next stage is not known"
+        hint = "give the inner loop the same bound in every iteration"
+        raise kernel_error(Code.UNSUPPORTED, node.span, message, hint)
+    return out
+
+
 def _count(node: Stmt, ring: str, event: Event) -> Expr:
     match node:
         case Fill(ring=name, body=body) | Use(ring=name, body=body):
-            hit = name == ring and isinstance(node, Fill if event == "fill" else Use)
+            hit = name == ring and event == ("fill" if isinstance(node, Fill) else "use")
             return total(ONE if hit else ZERO, count(body, ring, event))
         case Role(body=body) | Elect(body=body):
             return count(body, ring, event)
@@ -41,17 +56,12 @@ def _count(node: Stmt, ring: str, event: Event) -> Expr:
                 hint = f"{event} on every path; a tile outside the tensor reads as zero"
                 raise kernel_error(Code.BAD_CALL, node.span, message, hint)
             return taken
-        case For(targets=targets, body=body):
-            inner = count(body, ring, event)
+        case For():
+            inner = per_iteration(node, ring, event)
             if inner == ZERO:
                 return ZERO
-            if variables(inner) & set(targets):
-                message = f"each iteration has {_times(inner, event)} of `{ring}`: which stage follows is not known"
-                raise kernel_error(
-                    Code.UNSUPPORTED, node.span, message, "give the inner loop the same bound in every iteration"
-                )
             if node.kind == "tiles":
-                message = f"`{ring}` is {event}ed in a loop over tiles inside another block"
+                message = f"`{ring}` is {PAST[event]} in a loop over tiles inside another block"
                 raise kernel_error(Code.UNSUPPORTED, node.span, message, "put the loop over tiles outermost")
             return product(trips(node.bounds[0], node.bounds[1]), inner)
         case _:

@@ -140,8 +140,8 @@ def _names_an_integer(node: Stmt) -> bool:
     return isinstance(node, Assign) and isinstance(node.value, Index)
 
 
-def _meets(node: Stmt, place: Place) -> Iterator[Diagnostic]:
-    what = {Barrier: "a barrier", Fill: "a fill", Use: "a use"}[type(node)]
+def _meets(node: Barrier | Fill | Use, place: Place) -> Iterator[Diagnostic]:
+    what = "a barrier" if isinstance(node, Barrier) else "a fill" if isinstance(node, Fill) else "a use"
     for branch in place.branches:
         if branch.orelse:
             message = f"{what} inside a branch with `else`"

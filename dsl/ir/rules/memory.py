@@ -122,7 +122,7 @@ def _words(types: Types, node: CopyAsync, known: Multiples) -> Iterator[Diagnost
             Code.BAD_SHAPE, node.span, message, "copy it as it lies and transpose the shared buffer: `As.T`"
         )
         return
-    yield from _aligned(types, node, node.src, per_word, DMA_BYTES, known)
+    yield from _aligned(types, node, node.src, known, elements=per_word, unit_bytes=DMA_BYTES)
 
 
 def _segments(types: Types, node: CopyAsync, dst: ViewType) -> Iterator[Diagnostic]:
@@ -166,16 +166,16 @@ def _tma(types: Types, node: CopyAsync, inside: View, outside: View, known: Mult
             Code.BAD_SHAPE, node.span, "TMA fills whole rows without padding", "delete `pad=`, copy whole rows"
         )
     else:
-        yield from _aligned(types, node, outside, TMA_BYTES // element, TMA_BYTES, known)
+        yield from _aligned(types, node, outside, known, elements=TMA_BYTES // element, unit_bytes=TMA_BYTES)
 
 
 def _aligned(
-    types: Types, node: CopyAsync, view: View, elements: int, unit_bytes: int, known: Multiples
+    types: Types, node: CopyAsync, view: View, known: Multiples, *, elements: int, unit_bytes: int
 ) -> Iterator[Diagnostic]:
     """Rows of the tensor start at multiples of `elements`, and so does the part that is copied."""
-    tensor = types.params.get(base(view).name)
-    pitch = tensor.shape[-1] if tensor is not None else Const(0)
-    if len(tensor.shape if tensor is not None else ()) > 1 and divisor(pitch, known) % elements:
+    shape = view_type(types, base(view)).shape
+    pitch = shape[-1]
+    if len(shape) > 1 and divisor(pitch, known) % elements:
         message = (
             f"rows of `{base(view).name}` have {show_expr(pitch)} elements, which need not be a multiple of {elements}"
         )

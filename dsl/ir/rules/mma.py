@@ -75,11 +75,10 @@ def _operand(kernel: Kernel, types: Types, node: Operand, place: Place) -> Itera
         yield diagnostic(
             Code.BAD_SPACE, node.span, "operand b of wgmma lies in shared memory", "swap the operands, or stage it"
         )
-    if atom.k_lane * node.pack * DTYPE_BYTES[dtype] > READ_BYTES:
-        message = f"pack={node.pack} reads {atom.k_lane * node.pack * DTYPE_BYTES[dtype]} bytes a lane, more than {READ_BYTES}"
-        yield diagnostic(
-            Code.BAD_CALL, node.span, message, f"at most pack={READ_BYTES // (atom.k_lane * DTYPE_BYTES[dtype])}"
-        )
+    step_bytes = atom.k_lane * DTYPE_BYTES[dtype]
+    if node.pack * step_bytes > READ_BYTES:
+        message = f"pack={node.pack} reads {node.pack * step_bytes} bytes a lane, more than {READ_BYTES}"
+        yield diagnostic(Code.BAD_CALL, node.span, message, f"at most pack={READ_BYTES // step_bytes}")
         return
     yield from _steps(node, place, shape[1], atom.k * node.pack)
 
@@ -90,11 +89,11 @@ def _steps(node: Operand | AsOperand, place: Place, extent: int, step: int) -> I
         message = f"the source has {extent} k, no multiple of the {step} of one step"
         yield diagnostic(Code.BAD_SHAPE, node.span, message, "widen the tile, or take another atom or pack")
         return
-    bounds = place.bounds(node.ks)
-    if bounds is not None and (bounds[0] < 0 or bounds[1] >= extent // step):
-        wrong = bounds[1] if bounds[1] >= extent // step else bounds[0]
-        message = f"k-step {show_expr(node.ks)} is {wrong} at its {'last' if wrong else 'first'}, the source has {extent // step} steps of {step}"
-        yield diagnostic(Code.BAD_SHAPE, node.span, message, f"loop over unroll({extent // step})")
+    steps, bounds = extent // step, place.bounds(node.ks)
+    if bounds is not None and (bounds[0] < 0 or bounds[1] >= steps):
+        reached = bounds[1] if bounds[1] >= steps else bounds[0]
+        message = f"k-step {show_expr(node.ks)} reaches {reached}, the source has {steps} steps of {step}"
+        yield diagnostic(Code.BAD_SHAPE, node.span, message, f"loop over unroll({steps})")
 
 
 def _as_operand(kernel: Kernel, types: Types, node: AsOperand, place: Place) -> Iterator[Diagnostic]:
@@ -152,7 +151,7 @@ def _mma(types: Types, node: MmaInto) -> Iterator[Diagnostic]:
 
 
 def _reduce(kernel: Kernel, types: Types, node: Reduce, place: Place) -> Iterator[Diagnostic]:
-    src = types.frags.get(cast("Ref", node.src).name) if isinstance(node.src, Ref) else None
+    src = types.frags.get(node.src.name) if isinstance(node.src, Ref) else None
     if src is None or node.across == "block":
         return
     axis = src.axes.index(node.axis)

@@ -79,8 +79,8 @@ def _body(body: tuple[Stmt, ...], place: Place) -> Iterator[tuple[Stmt, Place]]:
                 yield from _body(node.body, inner)
                 yield from _body(node.orelse, inner)
             case Role(index=index):
-                dependent = place.wave_dependent | ({index} if index is not None else set())
-                yield from _body(node.body, replace(inner, role=node, wave_dependent=frozenset(dependent)))
+                dependent = place.wave_dependent if index is None else place.wave_dependent | {index}
+                yield from _body(node.body, replace(inner, role=node, wave_dependent=dependent))
             case Elect():
                 yield from _body(node.body, replace(inner, elect=node))
             case Fill(ring=ring):

@@ -16,8 +16,9 @@ from argus.dsl.interp.fault import Action, FaultKind
 from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.memory import Cells
 from argus.dsl.interp.program import SITES_KEPT
+from argus.dsl.interp.sites import Place, Site, Slots, locate
 from argus.dsl.interp.values import Frag
-from argus.dsl.interp.views import Place, Plan, Root, Site, Slots, locate, plan_view
+from argus.dsl.interp.views import Plan, Root, plan_view
 from argus.dsl.ir.nodes import Ref, View
 
 _Item = TypeVar("_Item", bound=np.generic)
@@ -162,7 +163,7 @@ def check_write(w: Wave, access: Access) -> None:
     if not cells.shared:
         elsewhere = cells.read_elsewhere(site.hit)
         report(w, access, "race", f"{access.action} what another block reads", elsewhere)
-    elif not actor.atomic and (twice := site.repeated()) is not None:
+    elif not actor.atomic and (twice := site.repeated) is not None:
         at_one = np.arange(len(site.hit)) == twice
         report(w, access, "race", "two lanes of one wave write the same cell", at_one)
     number = clocks.record(access.event(w), atomic=actor.atomic, proxy=actor.fenced is not None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class Atom:
         return self.k * self.m // 64
 
 
+@cache
 def parse_atom(text: str) -> Atom:
     """`32x32x8` (MFMA) or `m64n256k16` (wgmma).
 

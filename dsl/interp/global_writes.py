@@ -15,7 +15,7 @@ def write_tensor(w: Wave, access: Access, data: Floats, poison: Bools | None) ->
     _check_poison(w, access, poison)
     check_write(w, access)
     again = cells.times_written[site.hit] > 0
-    if (twice := site.repeated()) is not None:
+    if (twice := site.repeated) is not None:
         again[twice] = True
     report(w, access, "write-set", "an output element is written more than once", again)
     cells.times_written[site.hit] += 1

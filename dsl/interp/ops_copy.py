@@ -30,8 +30,9 @@ from argus.dsl.interp.landing import InFlight
 from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.placement import Seat, slots_of
 from argus.dsl.interp.registers import mismatch
+from argus.dsl.interp.sites import Place, Slots, locate
 from argus.dsl.interp.values import whole
-from argus.dsl.interp.views import Place, Plan, Slots, locate
+from argus.dsl.interp.views import Plan
 from argus.dsl.ir.nodes import Commit, CopyAsync, Wait
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Linear

@@ -25,8 +25,9 @@ from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.memory import Cells
 from argus.dsl.interp.placement import default_map, registers_for, slots_of
 from argus.dsl.interp.registers import mismatch, read, unsupported
+from argus.dsl.interp.sites import Site, Slots
 from argus.dsl.interp.values import UNIFORM, Accumulation, Descriptor, Frag, Layout, whole
-from argus.dsl.interp.views import Plan, Site, Slots
+from argus.dsl.interp.views import Plan
 from argus.dsl.ir.nodes import AsOperand, AtomicAdd, Load, Operand, Ref, Store, View
 from argus.dsl.layout import Accumulator, OperandMap
 

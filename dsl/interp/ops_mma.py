@@ -14,8 +14,8 @@ from argus.dsl.interp.landing import InFlight
 from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.memory import Cells
 from argus.dsl.interp.registers import accumulation, mismatch, read, unsupported
+from argus.dsl.interp.sites import Site, Slots
 from argus.dsl.interp.values import Accumulation, Descriptor, Frag
-from argus.dsl.interp.views import Site, Slots
 from argus.dsl.ir.nodes import Frag as FragNode
 from argus.dsl.ir.nodes import MmaAcc, MmaInto, MmaWait, Ref
 from argus.dsl.layout import Accumulator, OperandMap, Side

@@ -8,8 +8,8 @@ import numpy as np
 
 from argus.dsl.interp.arrays import Bools, Ints
 from argus.dsl.interp.fragments import accumulator_tile, operand_tile
+from argus.dsl.interp.sites import Slots
 from argus.dsl.interp.values import Layout
-from argus.dsl.interp.views import Slots
 from argus.dsl.ir.nodes import Dtype
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Accumulator, Linear, OperandMap, Uniform

@@ -10,8 +10,9 @@ from argus.dsl.diagnostics import Code, Diagnostic, KernelError, Span
 from argus.dsl.interp.expression import Compiled, compiled
 from argus.dsl.interp.fragments import AccumulatorTile, OperandTile, accumulator_tile, operand_tile
 from argus.dsl.interp.placement import Seat, slots_of
+from argus.dsl.interp.sites import Site, Slots
 from argus.dsl.interp.values import Layout
-from argus.dsl.interp.views import Plan, Site, Slots
+from argus.dsl.interp.views import Plan
 from argus.dsl.ir.nodes import (
     Assign,
     At,

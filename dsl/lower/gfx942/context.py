@@ -49,7 +49,6 @@ class Context:
         scalars: Number arguments by parameter.
         bound: Values named in the prelude.
         region: Instructions since the last barrier, for the order asked of the scheduler.
-        full: The loop counter whose tiles are known to lie inside their tensors; None: none.
         vmcnt: Per `Wait` (by identity): vector memory instructions that may stay pending.
         asynchronous: Copies are in flight across barriers, so these must not drain them.
     """
@@ -67,7 +66,6 @@ class Context:
     vmcnt: Mapping[int, int]
     asynchronous: bool
     bound: dict[Hashable, Tir] = field(default_factory=dict[Hashable, Tir])
-    full: str | None = None
     vmem_in_region: bool = False
     group_open: bool = False
     region: Region = field(default_factory=Region)

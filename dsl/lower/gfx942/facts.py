@@ -1,4 +1,4 @@
-"""What is known of index expressions before they run: divisors, signs, residues, linear forms."""
+"""What is known of index expressions before they run: divisors, signs, residues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd, lcm
 
-from argus.dsl.layout import Const, Expr, Op, Var, names, substitute
+from argus.dsl.layout import Const, Expr, Op, Var, substitute
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,38 +134,6 @@ def _fold(kind: str, values: list[int]) -> int | None:
             return min(values)
         case "max", _:
             return max(values)
-        case _:
-            return None
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """`slope * variable + rest`, where `rest` does not mention the variable."""
-
-    slope: int
-    rest: Expr
-
-
-def linear(e: Expr, variable: str) -> Linear | None:
-    """`e` as a linear form of one variable, if its shape shows one."""
-    if variable not in names(e):
-        return Linear(0, e)
-    match e:
-        case Var():
-            return Linear(1, Const(0))
-        case Op("+" | "-", (a, b)):
-            x, y = linear(a, variable), linear(b, variable)
-            if x is None or y is None:
-                return None
-            slope = x.slope + y.slope if e.kind == "+" else x.slope - y.slope
-            return Linear(slope, Op(e.kind, (x.rest, y.rest)))
-        case Op("*", (a, b)):
-            x, factor = (
-                (linear(a, variable), constant(b)) if constant(b) is not None else (linear(b, variable), constant(a))
-            )
-            if x is None or factor is None:
-                return None
-            return Linear(x.slope * factor, Op("*", (x.rest, Const(factor))))
         case _:
             return None
 

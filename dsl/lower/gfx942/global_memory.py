@@ -123,14 +123,9 @@ def remaining_masks(ctx: Context, t: Tile, coordinates: tuple[Tir, Tir]) -> list
     found: list[Tir] = []
     for i, axis in enumerate(t.axes):
         hoisted = i != t.minor and fixed_major(ctx, t)
-        if not hoisted and not known_inside(ctx, axis):
+        if not hoisted:
             found += inside(ctx, axis, coordinates[i])
     return found
-
-
-def known_inside(ctx: Context, axis: GlobalAxis) -> bool:
-    """Whether the loop around runs only while tiles along this axis are whole."""
-    return ctx.full is not None and ctx.full in names(axis.start)
 
 
 def inside(ctx: Context, axis: GlobalAxis, coordinate: Tir, more: Expr = Const(0)) -> list[Tir]:

@@ -1,27 +1,26 @@
-"""Loops: unrolled ones written out, counted ones split by stage and by whether their tiles are whole.
+"""Loops: unrolled ones written out, counted ones as loops of TIR.
 
-A loop whose body picks LDS stages by `i % S` is written out S times, so that each stage is a constant. Its trips come
-first in a main loop, as long as every tile that depends on the loop's variable lies inside its tensor: no masks there.
-What remains, the ragged end and the trips that do not fill S, runs in a second loop with masks.
+A loop whose body picks LDS stages by `i % S` is written out S times, so that each stage is a constant; the trips that do
+not fill S follow it, each under its own condition. Tiles at the ragged end are masked in the loop itself: a select for
+each access, hidden behind the MFMAs. A second loop without masks measured no faster, and cost registers where the two
+meet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from math import lcm
 
-from argus.dsl.ir import For, Stmt, View
+from argus.dsl.ir import For, Stmt
 from argus.dsl.layout import Const, Expr, Op, Var, names
 from argus.dsl.lower.gfx942 import barriers, tir
 from argus.dsl.lower.gfx942.context import Context
 from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import constant, linear, never_negative, simplify
-from argus.dsl.lower.gfx942.index import Indices
+from argus.dsl.lower.gfx942.facts import constant, simplify
 from argus.dsl.lower.gfx942.tir import Tir
-from argus.dsl.lower.gfx942.views import GlobalAxis, global_view, is_shared, stage_indices
-from argus.dsl.lower.gfx942.walk import every_view, unrolled_views
+from argus.dsl.lower.gfx942.views import stage_indices
+from argus.dsl.lower.gfx942.walk import every_view
 
 Lower = Callable[[Sequence[Stmt]], None]
 
@@ -51,65 +50,50 @@ class _Counted:
         self.ctx, self.node, self.lower = ctx, node, lower
         self.name = node.targets[0]
         self.start, self.stop = map(ctx.indices.resolve, node.bounds)
-        self.stages = _stages(node, self.name)
+        self.stages = stages(node)
         if self.stages > 1 and constant(self.start) is None:
             raise unsupported(node, "a loop that picks stages starts at a constant")
 
     def emit(self) -> None:
-        trips = self._at_least_0("trips", simplify(Op("-", (self.stop, self.start))))
-        whole = whole_trips(self.ctx.indices, self.ctx, self.node, self.start)
-        if whole is None and self.stages == 1:
-            self._main(trips, whole=False)
+        ctx = self.ctx
+        trips = ctx.indices.value(simplify(Op("-", (self.stop, self.start))))
+        if self.stages == 1:
+            with self._counter(trips) as counter:
+                self._trip(Var(counter))
             return
-        unmasked = trips if whole is None else tir.smaller(trips, self._at_least_0("whole", whole))
-        rounds = self.ctx.emit.keep("rounds", tir.quotient(unmasked, tir.i32(self.stages)))
-        self._main(rounds, whole=whole is not None)
-        self._rest(rounds, self.ctx.emit.keep("rest", trips - rounds * self.stages))
-
-    def _at_least_0(self, name: str, count: Expr) -> Tir:
-        return self.ctx.emit.keep(name, tir.larger(self.ctx.indices.value(count), tir.i32(0)))
-
-    def _main(self, rounds: Tir, *, whole: bool) -> None:
-        ctx = self.ctx
-        outer = ctx.full
-        with self._counter(rounds, self.name) as counter:
-            ctx.full = counter if whole else outer
+        trips = ctx.emit.keep("trips", tir.larger(trips, tir.i32(0)))
+        rounds = ctx.emit.keep("rounds", tir.quotient(trips, tir.i32(self.stages)))
+        with self._counter(rounds) as counter:
             for stage in range(self.stages):
-                self._trip(Op("*", (Var(counter), Const(self.stages))), stage)
-        ctx.full = outer
-
-    def _rest(self, rounds: Tir, rest: Tir) -> None:
-        """The trips after the main loop's; the last round may be cut short."""
-        ctx = self.ctx
-        outer, ctx.full = ctx.full, None
+                self._trip(self._place(counter, stage))
         done = f"{self.name}.done"
-        with (
-            ctx.indices.counting(done, rounds),
-            self._counter(tir.quotient(rest + (self.stages - 1), tir.i32(self.stages)), f"{self.name}_rest") as counter,
-        ):
-            first = Op("*", (Op("+", (Var(done), Var(counter))), Const(self.stages)))
-            for stage in range(self.stages):
-                if stage == 0:
-                    self._trip(first, stage)
-                    continue
-                barriers.ask_for_order(ctx)
-                with ctx.emit.nested() as body:
-                    self._trip(first, stage)
-                    barriers.ask_for_order(ctx)
-                left = ctx.indices.values[counter] * self.stages + stage < rest
-                ctx.emit.add(tir.branch(left, tir.sequence(body)))
-        ctx.full = outer
+        with ctx.indices.counting(done, rounds):
+            self._rest(done, trips - rounds * self.stages, 0)
 
-    def _trip(self, first: Expr, stage: int) -> None:
-        place = simplify(Op("+", (self.start, Op("+", (first, Const(stage))))))
+    def _rest(self, done: str, left: Tir, stage: int) -> None:
+        """The trips after the last full round, at most one fewer than there are stages."""
+        if stage == self.stages - 1:
+            return
+        with self.ctx.emit.nested() as body:
+            self._trip(self._place(done, stage))
+            barriers.ask_for_order(self.ctx)
+            self._rest(done, left, stage + 1)
+        self.ctx.emit.add(tir.branch(left > stage, tir.sequence(body)))
+
+    def _place(self, rounds: str, stage: int) -> Expr:
+        return Op("+", (Op("*", (Var(rounds), Const(self.stages))), Const(stage)))
+
+    def _trip(self, trip: Expr) -> None:
+        """The body, with the loop's variable standing for its value in this trip."""
+        place = simplify(Op("+", (self.start, trip)))
         with self.ctx.indices.knowing({self.name: place}):
             self.lower(self.node.body)
 
     @contextmanager
-    def _counter(self, trips: Tir, name: str) -> Iterator[str]:
+    def _counter(self, trips: Tir) -> Iterator[str]:
         """A loop of TIR around what is emitted inside; its counter's name has a dot, so that no kernel spells it."""
         ctx = self.ctx
-        variable = tir.var(ctx.emit.name(name))
+        variable = tir.var(ctx.emit.name(self.name))
         counter = f"{variable.name}.counter"
         barriers.ask_for_order(ctx)
         with ctx.emit.nested() as body, ctx.indices.counting(counter, variable):
@@ -118,49 +102,14 @@ class _Counted:
         ctx.emit.add(tir.serial(variable, trips, tir.sequence(body)))
 
 
-def _stages(node: For, name: str) -> int:
-    """How many copies of the body make every stage index a constant: the moduli of indices that mention the variable."""
+def stages(node: For) -> int:
+    """How many copies of the body make every stage index that mentions the loop's variable a constant."""
     moduli = [
         modulus
         for view in every_view(node.body)
         for index in stage_indices(view)
-        if isinstance(index, Op) and index.kind == "%" and name in names(index)
+        if isinstance(index, Op) and index.kind == "%" and node.targets[0] in names(index)
         for modulus in [constant(index.args[1])]
         if modulus
     ]
     return lcm(*moduli) if moduli else 1
-
-
-def whole_trips(indices: Indices, ctx: Context, node: For, start: Expr) -> Expr | None:
-    """For how many first trips all tiles that move with the loop lie inside their tensors.
-
-    None when no tile moves, or when one does not move linearly and forward.
-    """
-    name = node.targets[0]
-    found: list[Expr] = []
-    for view in unrolled_views(node.body, indices):
-        if is_shared(view, ctx.types):
-            continue
-        for axis in global_view(view, ctx.types).axes:
-            moving = indices.resolve(axis.start)
-            if name not in names(moving):
-                continue
-            last = _last_whole(indices, axis, moving, name)
-            if last is None:
-                return None
-            found += last
-    if not found:
-        return None
-    trips = (Op("-", (Op("+", (last, Const(1))), start)) for last in dict.fromkeys(map(simplify, found)))
-    return simplify(reduce(lambda a, b: Op("min", (a, b)), trips))
-
-
-def _last_whole(indices: Indices, axis: GlobalAxis, moving: Expr, name: str) -> list[Expr] | None:
-    """The largest value of the variable with the axis inside each of its limits."""
-    form = linear(moving, name)
-    if form is None or form.slope <= 0 or axis.count is None or not never_negative(moving):
-        return None
-    if not indices.invariant(form.rest) or any(n not in indices.values for n in names(form.rest)):
-        return None
-    room = (Op("-", (Op("-", (limit, form.rest)), Const(axis.count))) for limit in map(indices.resolve, axis.limits))
-    return [Op("//", (r, Const(form.slope))) for r in room]

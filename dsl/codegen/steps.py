@@ -42,7 +42,6 @@ class Units:
     lds_issue: list[float] = field(default_factory=lambda: [0.0] * gfx942.SIMDS)
     vmem_issue: list[float] = field(default_factory=lambda: [0.0] * gfx942.SIMDS)
     lds_port: list[float] = field(default_factory=lambda: [0.0] * gfx942.LDS_PORTS)
-    lds_banks: float = 0.0
     l1: float = 0.0
     l2: float = 0.0
     fabric: float = 0.0
@@ -203,12 +202,11 @@ _LDS_EMPTY_CLK = gfx942.LDS_CLK - gfx942.LANES * 4 / gfx942.LDS_PORT_BYTES_PER_C
 
 
 def take_lds(units: Units, port: int, t: float, port_clk: float, bank_clk: float) -> float:
-    """Occupy port and banks; when the data are through."""
-    free = units.lds_port[port]
+    """Occupy a port, and the banks: half of them while the other port is busy. When the data are through."""
+    free, other = units.lds_port[port], units.lds_port[1 - port]
     begin = free if free > t else t
-    banks = units.lds_banks = (units.lds_banks if units.lds_banks > begin else begin) + bank_clk
-    through = begin + port_clk
-    through = units.lds_port[port] = banks if banks > through else through
+    banks = 2 * bank_clk if other > begin else bank_clk
+    through = units.lds_port[port] = begin + (banks if banks > port_clk else port_clk)
     return through
 
 

@@ -99,8 +99,7 @@ def _swizzle(ctx: Context, node: ast.expr, element_bytes: int) -> Swizzle:
     match node:
         case ast.Name(id="b32" | "b64" | "b128" as name):
             # The hardware permutes 16-byte chunks within rows of 32, 64 or 128 bytes.
-            hardware = cast("Literal['b32', 'b64', 'b128']", name)
-            return Swizzle(int(name[1:]) // 16, 16 // element_bytes, hardware=hardware)
+            return Swizzle(int(name[1:]) // 16, 16 // element_bytes, hardware=name)
         case ast.Call(func=ast.Name(id="xor")):
             args = ctx.arguments(node, "chunks, unit, rows=")
             chunks = ctx.constant(args["chunks"], "chunks", high=1024)

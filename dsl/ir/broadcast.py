@@ -110,18 +110,22 @@ def common_dtype(a: tuple[Dtype, Weak], b: tuple[Dtype, Weak], span: Span) -> tu
     return a
 
 
-def result_dtype(op: BinaryOp, dtype: Dtype, weak: Weak, span: Span) -> tuple[Dtype, Weak]:
-    """The dtype of `op` on operands of `dtype`."""
+def result_dtype(op: BinaryOp, dtype: Dtype, weak: Weak, span: Span) -> Dtype:
+    """The dtype of `op` on operands of `dtype`.
+
+    Raises:
+        KernelError: BAD_DTYPE.
+    """
     if op in COMPARISONS:
-        return "bool", ""
+        return "bool"
     if op in ("&", "|"):
         if dtype != "bool":
             raise kernel_error(Code.BAD_DTYPE, span, f"`{op}` joins conditions, not {dtype}", "compare first")
-        return dtype, weak
+        return dtype
     if dtype == "bool":
         raise kernel_error(Code.BAD_DTYPE, span, f"`{op}` of conditions", "use select(condition, x, y)")
     if op == "/" and dtype not in FLOATS:
         if weak:
-            return "f32", "float"
+            return "f32"
         raise kernel_error(Code.BAD_DTYPE, span, f"`/` of {dtype} fragments", "convert: x.to(f32)")
-    return dtype, weak
+    return dtype

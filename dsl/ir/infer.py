@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from argus.dsl.diagnostics import Code, Span
-from argus.dsl.ir.broadcast import FLOATS, MIXED, Weak, common_dtype, fits, join_axes, meet, result_dtype, same_lanes
+from argus.dsl.ir import frag_rules as rules
+from argus.dsl.ir.broadcast import MIXED, fits, join_axes, same_lanes
+from argus.dsl.ir.frag_rules import Typed
 from argus.dsl.ir.nodes import (
     AsOperand,
     Assign,
@@ -46,13 +48,11 @@ from argus.dsl.ir.nodes import (
     Unary,
     View,
 )
-from argus.dsl.ir.report import did_you_mean, kernel_error
-from argus.dsl.ir.shapes import DTYPE_BYTES, FragType, Types, ViewType, base, view_type
-from argus.dsl.layout import Accumulator, Linear, OperandMap, Uniform, WithoutAxis
+from argus.dsl.ir.report import kernel_error
+from argus.dsl.ir.shapes import FragType, Types, ViewType, base, view_type
+from argus.dsl.layout import Accumulator
 from argus.dsl.layout import names as variables
-from argus.dsl.targets.atoms import ATOMS, Atom, atom_names
 
-LOAD_BYTES = 16
 _MAX_ROUNDS = 20
 
 
@@ -81,14 +81,6 @@ def sizes(kernel: Kernel) -> tuple[str, ...]:
             for extent in p.shape:
                 out |= dict.fromkeys(sorted(variables(extent)))
     return tuple(out)
-
-
-@dataclass(frozen=True, slots=True)
-class _Operand:
-    """The type of an operand; `weak` for literals, which take the other side's dtype."""
-
-    type: FragType
-    weak: Weak = ""
 
 
 class _Inference:
@@ -201,79 +193,62 @@ class _Inference:
 
     # ---------------------------------------------------------------------------------- fragments
 
-    def _operand(self, node: Frag) -> _Operand:
+    def _operand(self, node: Frag) -> Typed:
         match node:
             case Scalar():
-                return _Operand(FragType("f32", (), (), Uniform()), "float")
+                return rules.scalar("f32", "float")
             case Index():
-                return _Operand(FragType("i32", (), (), Uniform()), "int")
+                return rules.scalar("i32", "int")
             case Ref(name=name) if name in self._scalars:
-                return _Operand(FragType(self._scalars[name], (), (), Uniform()))
+                return rules.scalar(self._scalars[name])
             case Ref(name=name) if name in self._frags:
-                return _Operand(self._frags[name])
+                return Typed(self._frags[name])
             case Ref(name=name):
                 raise kernel_error(Code.BAD_SPACE, node.span, f"a fragment is needed, `{name}` is none")
             case _:
-                return _Operand(self._frag(node, ""))
+                return Typed(self._frag(node, ""))
 
     def _frag(self, node: Frag, target: str) -> FragType:
+        span = node.span
         match node:
             case Ref() | Scalar() | Index():
                 return self._operand(node).type
-            case Load():
-                return self._load(node)
+            case Load(view=view, map=linear):
+                return rules.load(view_type(self.types(), view), linear, span)
             case MmaAcc():
-                return self._mma_acc(node, target)
+                return rules.accumulator(node, self._kernel.target, integers=target in self._integer_accs)
             case Operand():
-                return self._mma_operand(node)
-            case AsOperand():
-                return self._as_operand(node)
+                return rules.operand(node, self._acc(node.acc, span), self._source(node.src))
+            case AsOperand(src=src):
+                hopper = self._kernel.target == "sm_90a"
+                return rules.as_operand(node, self._acc(node.acc, span), self._operand(src).type, hopper=hopper)
             case Cast(src=src, dtype=dtype):
                 return replace(self._operand(src).type, dtype=dtype)
-            case Unary():
-                return self._unary(node)
-            case Binary():
-                return self._binary(node)
-            case Select():
-                return self._select(node)
+            case Unary(op=op, src=src):
+                return rules.unary(op, self._operand(src), span)
+            case Binary(op=op, lhs=lhs, rhs=rhs):
+                return rules.binary(op, self._operand(lhs), self._operand(rhs), span)
+            case Select(condition=condition, x=x, y=y):
+                return rules.select(self._operand(condition), self._operand(x), self._operand(y), span)
             case Coordinate(src=src):
                 return replace(self._operand(src).type, dtype="i32")
             case Mask(src=src, pred=pred):
-                return self._under(self._operand(src).type, pred, "bool", "the predicate")
+                return rules.under(self._operand(src).type, self._operand(pred), "bool", "the predicate", pred.span)
             case Shuffle(src=src, lane=lane):
-                return self._under(self._operand(src).type, lane, "i32", "the lane")
-            case Reduce():
-                return self._reduce(node)
+                return rules.under(self._operand(src).type, self._operand(lane), "i32", "the lane", lane.span)
+            case Reduce(src=src, axis=axis):
+                return rules.reduce(self._operand(src).type, axis, span)
             case Relayout(src=src, map=to):
-                inner = self._operand(src).type
-                _check_vector(to, inner.shape, node.span)
-                return replace(inner, map=to)
+                return rules.relayout(self._operand(src).type, to, span)
             case Tagged(src=src):
                 return self._operand(cast("Frag", src)).type
             case _:
                 raise AssertionError(f"{type(node).__name__} in core form")
 
-    def _load(self, node: Load) -> FragType:
-        view = view_type(self.types(), node.view)
-        shape = view.extents
-        if shape is None:
-            message = "the shape of what is loaded must be constant"
-            raise kernel_error(Code.BAD_SHAPE, node.span, message, "load a tile: `load(X.tile(64, 64)[i, j])`")
-        if not shape:
-            return FragType(view.dtype, (), (), Uniform())
-        linear = node.map
-        if linear is None:
-            vector = LOAD_BYTES // DTYPE_BYTES[view.dtype]
-            while shape[-1] % vector:
-                vector //= 2
-            linear = Linear(vector)
-        _check_vector(linear, shape, node.span)
-        return FragType(view.dtype, shape, view.axes, linear)
-
-    def _mma_acc(self, node: MmaAcc, target: str) -> FragType:
-        _atom(node.atom, self._kernel.target, node.span)
-        dtype: Dtype = "i32" if target in self._integer_accs else "f32"
-        return FragType(dtype, (node.m, node.n), ("", ""), Accumulator(node.atom, node.m, node.n, node.grid), node.regs)
+    def _source(self, src: View) -> ViewType | FragType:
+        if isinstance(src, Ref) and src.name in self._frags:
+            return self._frags[src.name]
+        return view_type(self.types(), src)
 
     def _acc(self, name: str, span: Span) -> FragType:
         acc = self._frags.get(name)
@@ -281,85 +256,6 @@ class _Inference:
             hint = "an accumulator is made by mma_acc(…)"
             raise kernel_error(Code.BAD_SPACE, span, f"`{name}` is no accumulator", hint)
         return acc
-
-    def _mma_operand(self, node: Operand) -> FragType:
-        acc = cast("Accumulator", self._acc(node.acc, node.span).map)
-        atom = ATOMS[acc.atom]
-        src = node.src
-        if isinstance(src, Ref) and src.name in self._frags:
-            dtype, shape, axes = self._frags[src.name].dtype, self._frags[src.name].shape, self._frags[src.name].axes
-        else:
-            view = view_type(self.types(), src)
-            dtype, shape, axes = view.dtype, view.extents, view.axes
-        if shape is None or len(shape) != 2:
-            message = "an operand is read from a constant shape of two axes: rows and k"
-            raise kernel_error(Code.BAD_SHAPE, node.span, message, "take a tile, or a shared buffer of two axes")
-        rows = acc.m if node.side == "a" else acc.n
-        _check_rows(node.side, shape[0], rows, node.acc, node.span)
-        return FragType(dtype, (rows, atom.k * node.pack), axes, OperandMap(node.side, acc, node.pack))
-
-    def _as_operand(self, node: AsOperand) -> FragType:
-        acc = cast("Accumulator", self._acc(node.acc, node.span).map)
-        src = self._operand(node.src).type
-        if len(src.shape) != 2:
-            raise kernel_error(Code.BAD_SHAPE, node.span, f"an operand has two axes, this has {len(src.shape)}")
-        # MFMA keeps rows of the accumulator in registers, which are the k of an operand; wgmma keeps its columns.
-        shape, axes = (src.shape, src.axes) if self._kernel.target == "sm_90a" else (src.shape[::-1], src.axes[::-1])
-        rows = acc.m if node.side == "a" else acc.n
-        _check_rows(node.side, shape[0], rows, node.acc, node.span)
-        return FragType(src.dtype, (rows, ATOMS[acc.atom].k), axes, OperandMap(node.side, acc))
-
-    def _unary(self, node: Unary) -> FragType:
-        src = self._operand(node.src)
-        dtype = src.type.dtype
-        if node.op == "not":
-            if dtype != "bool":
-                raise kernel_error(Code.BAD_DTYPE, node.span, f"`~` negates conditions, not {dtype}", "compare first")
-            return src.type
-        if node.op in ("neg", "abs", "relu") and dtype != "bool":
-            return src.type
-        if src.weak == "int":
-            return replace(src.type, dtype="f32")
-        if dtype not in FLOATS:
-            raise kernel_error(Code.BAD_DTYPE, node.span, f"{node.op} of {dtype}", "convert: x.to(f32)")
-        return src.type
-
-    def _binary(self, node: Binary) -> FragType:
-        lhs, rhs = self._operand(node.lhs), self._operand(node.rhs)
-        dtype, weak = common_dtype((lhs.type.dtype, lhs.weak), (rhs.type.dtype, rhs.weak), node.span)
-        dtype, _ = result_dtype(node.op, dtype, weak, node.span)
-        return replace(meet(lhs.type, rhs.type, node.span), dtype=dtype)
-
-    def _select(self, node: Select) -> FragType:
-        condition, x, y = self._operand(node.condition), self._operand(node.x), self._operand(node.y)
-        if condition.type.dtype != "bool" and condition.weak != "int":
-            message = f"the condition is {condition.type.dtype}"
-            raise kernel_error(Code.BAD_DTYPE, node.condition.span, message, "compare: select(x > 0.0, …)")
-        dtype, _ = common_dtype((x.type.dtype, x.weak), (y.type.dtype, y.weak), node.span)
-        both = meet(x.type, y.type, node.span)
-        return replace(meet(condition.type, both, node.span), dtype=dtype)
-
-    def _under(self, src: FragType, other: Frag, dtype: Dtype, what: str) -> FragType:
-        """`src`'s type, where `other` is of `dtype` and broadcasts to it."""
-        operand = self._operand(other)
-        if operand.type.dtype != dtype and operand.weak != "int":
-            raise kernel_error(Code.BAD_DTYPE, other.span, f"{what} is {operand.type.dtype}, but must be {dtype}")
-        if not fits(operand.type, src):
-            message = f"{what} has shape {list(operand.type.shape)}, the value {list(src.shape)}"
-            raise kernel_error(Code.BAD_SHAPE, other.span, message, "it must broadcast to the value, in the same lanes")
-        return src
-
-    def _reduce(self, node: Reduce) -> FragType:
-        src = self._operand(node.src).type
-        if src.dtype == "bool":
-            raise kernel_error(Code.BAD_DTYPE, node.span, "a reduction of conditions", "use select(c, 1.0, 0.0)")
-        if src.axes.count(node.axis) != 1:
-            known = [a for a in src.axes if a not in ("", MIXED)]
-            hint = did_you_mean(node.axis, known) or f"its axes are {', '.join(known) or 'not known by name'}"
-            raise kernel_error(Code.BAD_SHAPE, node.span, f"this fragment has no axis `{node.axis}`", hint)
-        axis = src.axes.index(node.axis)
-        shape, axes = src.shape[:axis] + src.shape[axis + 1 :], src.axes[:axis] + src.axes[axis + 1 :]
-        return FragType(src.dtype, shape, axes, WithoutAxis(src.map, axis) if shape else Uniform())
 
 
 # --------------------------------------------------------------------------------------------- rules
@@ -388,29 +284,3 @@ def _join(name: str, old: FragType, new: FragType, span: Span) -> FragType:
             message = f"`{name}` lies in other lanes after this assignment in an inner block"
         raise kernel_error(Code.BAD_SHAPE, span, message, "use another name")
     return replace(old, axes=join_axes(old.axes, new.axes))
-
-
-def _check_vector(linear: Linear, shape: tuple[int, ...], span: Span) -> None:
-    row = shape[-1] if shape else 1
-    if row % linear.vector:
-        message = f"linear({linear.vector}) does not divide rows of {row} elements"
-        raise kernel_error(Code.BAD_SHAPE, span, message, f"use a divisor of {row}")
-
-
-def _check_rows(side: str, got: int, want: int, acc: str, span: Span) -> None:
-    if got != want:
-        message = f"operand {side} of `{acc}` has {want} rows, this has {got}"
-        raise kernel_error(
-            Code.BAD_SHAPE, span, message, "rows come first, then k; a source the other way round needs .T"
-        )
-
-
-def _atom(name: str, target: str, span: Span) -> Atom:
-    atom = ATOMS.get(name)
-    if atom is None:
-        hint = did_you_mean(name, atom_names(target)) or f"for example {atom_names(target)[0]}"
-        raise kernel_error(Code.BAD_CALL, span, f'there is no atom "{name}"', hint)
-    if atom.target != target:
-        message = f'the atom "{name}" belongs to {atom.target}'
-        raise kernel_error(Code.BAD_TARGET, span, message, f"for example {atom_names(target)[0]}")
-    return atom

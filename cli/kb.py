@@ -148,11 +148,13 @@ def lint_cards(
     """Check every card. Exit 0: no fault in what was checked; 1: faults."""
     from argus.dsl.kernels import families  # noqa: PLC0415 - `argus kb list` needs no compiler
     from argus.retrieval.lint import lint, write_statuses  # noqa: PLC0415
+    from argus.tools.lint import parse_invariant, prove  # noqa: PLC0415
 
     folder = cards or corpus_folder()
     if not folder.is_dir():
         fail("input", f"{folder} is no folder", "--cards", "name a folder of cards", json=json)
-    report = lint(folder, families={name: family.parse_schedule for name, family in families().items()})
+    readers = {name: family.parse_schedule for name, family in families().items()}
+    report = lint(folder, families=readers, prove=prove, parse_invariant=parse_invariant)
     if write:
         write_statuses(folder, report)
     if json:

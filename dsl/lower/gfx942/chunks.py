@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from argus.dsl.ir import Node
+from argus.dsl.layout import Linear
 from argus.dsl.lower.gfx942 import tir
-from argus.dsl.lower.gfx942.context import WAVE
+from argus.dsl.lower.gfx942.context import WAVE, Fragment
+from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 
 
@@ -69,3 +72,18 @@ class Chunks:
             return None
         left = self.count - turn * self.threads
         return wave < left // WAVE if left % WAVE == 0 else thread < tir.i32(left)
+
+
+def chunks_of(fragment: Fragment, threads: int, node: Node) -> Chunks:
+    """How a fragment's `Linear` map cuts it.
+
+    Raises:
+        KernelError: If it has not two axes, or its rows do not split into chunks.
+    """
+    kind, shape = fragment.type.map, fragment.type.shape
+    assert isinstance(kind, Linear)
+    if len(shape) != 2:
+        raise unsupported(node, f"a fragment of {len(shape)} axes is not lowered yet", "use a tile of two axes")
+    if shape[1] % kind.vector:
+        raise unsupported(node, f"chunks of {kind.vector} elements do not tile rows of {shape[1]}")
+    return Chunks(shape[0], shape[1], kind.vector, threads)

@@ -16,65 +16,65 @@ from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.views import SharedView, shared_view
 
 LANE_BYTES = 4
+SEGMENT_BYTES = WAVE * LANE_BYTES  # of LDS that one wave instruction writes
 
 
 def copy_async(ctx: Context, node: CopyAsync) -> None:
-    """`copy_async(dst, src, via="dma")`."""
+    """`copy_async(dst, src, via="dma")`: issued behind the operand reads that follow, ahead of the first MFMA."""
     if node.via != "dma":
         raise unsupported(node, f'gfx942 copies asynchronously via "dma" only, not "{node.via}"')
-    target, rows = lds.shared(ctx, node.dst)[1:]
-    view = _whole_rows(ctx, node)
-    tile = memory.tile(ctx, node.src)
-    if tile.minor != 1:
-        raise unsupported(node, "a tile is copied along its contiguous axis, which must be its second")
-    if tile.bytes != rows.bytes:
-        raise unsupported(node, f"{tile.view.param.dtype} memory does not fit a {view.buffer.dtype} buffer")
-    lane_elements = LANE_BYTES // rows.bytes
-    memory.check_vector(ctx, tile, lane_elements)
-    if rows.swizzle is not None and rows.swizzle.unit % lane_elements:
-        raise unsupported(node, f"a lane copies {lane_elements} elements, which a swizzle of single ones separates")
     with ctx.emit.nested() as copies:
         barriers.open_group(ctx)
-        turns = instructions(view, ctx.kernel.waves)
-        for turn in range(turns):
-            segment = ctx.wave + turn * ctx.kernel.waves
-            first = view.starts[0] * rows.columns
-            with ctx.emit.nested() as body:
-                _segment(ctx, node, tile, rows, target, turn, segment, first)
-            left = segments(view) - turn * ctx.kernel.waves
-            whole = left >= ctx.kernel.waves
-            for statement in body if whole else [tir.branch(ctx.wave < left, tir.sequence(body))]:
-                ctx.emit.add(statement)
+        _Copy(ctx, node).emit()
     ctx.region.delayed += copies
 
 
-def _segment(
-    ctx: Context,
-    node: CopyAsync,
-    tile: memory.Tile,
-    rows: lds.Rows,
-    target: tir.Tir,
-    turn: int,
-    segment: tir.Tir,
-    first: int,
-) -> None:
-    """One wave instruction: `segment` is its number among those of the tile."""
-    lane_elements = LANE_BYTES // rows.bytes
-    per_row = rows.columns // lane_elements
-    place = segment * WAVE + ctx.lane
-    row = place // per_row
-    start = first // rows.columns
-    column = rows.logical_column(row + start, place % per_row, lane_elements) * lane_elements
-    key = ("dma", memory.identity(ctx, tile), rows, turn, start % rows.period)
-    voff = memory.hoisted_offset(ctx, tile, (row, column), key, None)
-    voff = memory.masked(voff, memory.remaining_masks(ctx, tile, (row, column)))
-    lds_at = tir.address(target, segment * (WAVE * lane_elements) + first)
-    ctx.region.record("vmem")
-    ctx.emit.call("argus_buffer_load_lds_b32", memory.pointer(ctx, tile), lds_at, voff, memory.scalar_offset(ctx, tile))
+class _Copy:
+    def __init__(self, ctx: Context, node: CopyAsync) -> None:
+        self.ctx = ctx
+        self.view, self.memory, self.rows = lds.shared(ctx, node.dst)
+        _check_destination(self.view, node)
+        self.tile = memory.tile(ctx, node.src)
+        if self.tile.minor != 1:
+            raise unsupported(node, "a tile is copied along its contiguous axis, which must be its second")
+        if self.tile.bytes != self.rows.bytes:
+            source, target = self.tile.view.param.dtype, self.view.buffer.dtype
+            raise unsupported(node, f"{source} memory does not fit a {target} buffer")
+        self.lane_elements = LANE_BYTES // self.rows.bytes
+        if self.rows.swizzle is not None and self.rows.swizzle.unit % self.lane_elements:
+            raise unsupported(node, f"a lane copies {self.lane_elements} elements, which this swizzle separates")
+        memory.check_vector(ctx, self.tile, self.lane_elements)
+
+    def emit(self) -> None:
+        """Segments are dealt to the waves in turn; waves without one in the last turn skip it."""
+        waves = self.ctx.kernel.waves
+        for first in range(0, segments(self.view), waves):
+            with self.ctx.emit.nested() as body:
+                self._segment(first)
+            left = segments(self.view) - first
+            whole = left >= waves
+            for statement in body if whole else [tir.branch(self.ctx.wave < left, tir.sequence(body))]:
+                self.ctx.emit.add(statement)
+
+    def _segment(self, first: int) -> None:
+        """One instruction of each wave, from segment `first` on."""
+        ctx, rows = self.ctx, self.rows
+        segment = ctx.wave + first
+        per_row = rows.columns // self.lane_elements
+        place = segment * WAVE + ctx.lane
+        start = self.view.starts[0]
+        row = place // per_row
+        column = rows.logical_column(row + start, place % per_row, self.lane_elements) * self.lane_elements
+        key = ("dma", memory.identity(ctx, self.tile), rows, first, start % rows.period)
+        voff = memory.hoisted_offset(ctx, self.tile, (row, column), key, None)
+        voff = memory.masked(voff, memory.remaining_masks(ctx, self.tile, (row, column)))
+        target = tir.address(self.memory, segment * (WAVE * self.lane_elements) + start * rows.columns)
+        source, soff = memory.pointer(ctx, self.tile), memory.scalar_offset(ctx, self.tile)
+        ctx.emit.call("argus_buffer_load_lds_b32", source, target, voff, soff)
+        ctx.region.record("vmem")
 
 
-def _whole_rows(ctx: Context, node: CopyAsync) -> SharedView:
-    view = shared_view(node.dst, ctx.types, ctx.indices)
+def _check_destination(view: SharedView, node: CopyAsync) -> None:
     whole = view.shape[1] == view.buffer.shape[-1] and not view.transposed
     if not whole or view.buffer.pad:
         raise unsupported(
@@ -82,19 +82,17 @@ def _whole_rows(ctx: Context, node: CopyAsync) -> SharedView:
             "direct-to-LDS copies write 256 consecutive bytes: the destination must be whole rows without padding",
             "use a swizzle instead of pad=, and copy whole rows",
         )
-    if view.shape[0] * view.shape[1] * DTYPE_BYTES[view.buffer.dtype] % (WAVE * LANE_BYTES):
-        raise unsupported(node, "direct-to-LDS copies move multiples of 256 bytes", "use a larger tile")
-    return view
+    if _bytes(view) % SEGMENT_BYTES:
+        raise unsupported(node, f"direct-to-LDS copies move multiples of {SEGMENT_BYTES} bytes", "use a larger tile")
+
+
+def _bytes(view: SharedView) -> int:
+    return view.shape[0] * view.shape[1] * DTYPE_BYTES[view.buffer.dtype]
 
 
 def segments(view: SharedView) -> int:
     """Wave instructions of a copy, over all waves."""
-    return view.shape[0] * view.shape[1] * DTYPE_BYTES[view.buffer.dtype] // (WAVE * LANE_BYTES)
-
-
-def instructions(view: SharedView, waves: int) -> int:
-    """Wave instructions of the busiest wave."""
-    return -(-segments(view) // waves)
+    return _bytes(view) // SEGMENT_BYTES
 
 
 def fewest_instructions(node: CopyAsync, types: Types, indices: Indices, waves: int) -> int:

@@ -43,7 +43,7 @@ def registers(acc: Accumulator) -> Iterator[Register]:
                 yield Register(slot, p * atom.m + 8 * (r // ROWS) + r % ROWS, q * atom.n)
 
 
-def store_accumulator(ctx: Context, node: Store, fragment: Fragment) -> None:
+def store_accumulator(ctx: Context, fragment: Fragment, node: Store) -> None:
     """`store(view, acc)`."""
     if is_shared(node.view, ctx.types):
         raise unsupported(node, "accumulators are stored to global memory only, yet")
@@ -95,7 +95,7 @@ class _Stores:
         soff = memory.scalar_offset(self.ctx, self.tile, Op("+", (moved[0], moved[1])))
         voff = memory.masked(self.voff, self._inside(register))
         value = tir.load(self.fragment.registers, register.slot, lanes)
-        memory.write(self.ctx, self.tile, value, voff, soff, lanes * self.tile.bytes)
+        memory.write(self.ctx, self.tile, value, (voff, soff), lanes * self.tile.bytes)
 
     def single(self, register: Register) -> None:
         """Elements narrower than what buffer stores here move: one by one, behind a branch."""

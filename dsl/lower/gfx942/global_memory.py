@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from argus.dsl.ir import Node, View
 from argus.dsl.ir.types import DTYPE_BYTES
-from argus.dsl.layout import Const, Expr, Op, names
+from argus.dsl.layout import ZERO, Const, Expr, Op, names
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import Context
 from argus.dsl.lower.gfx942.errors import unsupported
@@ -82,7 +82,7 @@ def pointer(ctx: Context, t: Tile) -> Tir:
     return tir.address(source, base)
 
 
-def scalar_offset(ctx: Context, t: Tile, more: Expr = Const(0)) -> Tir:
+def scalar_offset(ctx: Context, t: Tile, more: Expr = ZERO) -> Tir:
     """`soff` in bytes: the tile's place along the contiguous axis, and `more` elements."""
     elements = Op("+", (t.axes[t.minor].start, more))
     return ctx.indices.value(Op("*", (elements, Const(t.bytes))))
@@ -128,12 +128,12 @@ def remaining_masks(ctx: Context, t: Tile, coordinates: tuple[Tir, Tir]) -> list
     return found
 
 
-def inside(ctx: Context, axis: GlobalAxis, coordinate: Tir, more: Expr = Const(0)) -> list[Tir]:
+def inside(ctx: Context, axis: GlobalAxis, coordinate: Tir, more: Expr = ZERO) -> list[Tir]:
     """Conditions under which coordinate + more lies inside the axis, each one comparison with a scalar."""
     start = simplify(Op("+", (axis.start, more)))
     found = [coordinate < ctx.indices.value(Op("-", (limit, start))) for limit in axis.limits]
     if not never_negative(ctx.indices.resolve(start)):
-        found.append(coordinate >= ctx.indices.value(Op("-", (Const(0), start))))
+        found.append(coordinate >= ctx.indices.value(Op("-", (ZERO, start))))
     return found
 
 
@@ -159,15 +159,15 @@ def check_vector(ctx: Context, t: Tile, vector: int) -> None:
             )
 
 
-def read(ctx: Context, t: Tile, voff: Tir, size: int, dtype: str) -> Tir:
+def read(ctx: Context, t: Tile, voff: Tir, soff: Tir, size: int, dtype: str) -> Tir:
     """`size` bytes a lane as a vector of `dtype` registers."""
     name, made = BUFFER_TYPES[size]
-    raw = tir.call(made, f"argus_buffer_load_{name}", pointer(ctx, t), voff, scalar_offset(ctx, t))
+    raw = tir.call(made, f"argus_buffer_load_{name}", pointer(ctx, t), voff, soff)
     return raw if dtype == made else tir.reinterpret(dtype, raw)
 
 
-def write(ctx: Context, t: Tile, value: Tir, voff: Tir, soff: Tir, size: int) -> None:
-    """`size` bytes a lane."""
+def write(ctx: Context, t: Tile, value: Tir, offsets: tuple[Tir, Tir], size: int) -> None:
+    """`size` bytes a lane to (voff, soff)."""
     name, wanted = BUFFER_TYPES[size]
     raw = value if str(value.ty.dtype) == wanted else tir.reinterpret(wanted, value)
-    ctx.emit.call(f"argus_buffer_store_{name}", pointer(ctx, t), raw, voff, soff)
+    ctx.emit.call(f"argus_buffer_store_{name}", pointer(ctx, t), raw, *offsets)

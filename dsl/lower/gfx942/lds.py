@@ -54,10 +54,10 @@ class Rows:
     def period(self) -> int:
         return 1 if self.swizzle is None else self.repeat * self.swizzle.chunks
 
-    def vector(self, wanted: int) -> int:
-        """The longest run of up to `wanted` elements that stays together and aligned."""
+    def vector(self, wanted: int, start: int = 0) -> int:
+        """The longest run of up to `wanted` elements, from column `start` on, that stays together and aligned."""
         unit = wanted if self.swizzle is None else self.swizzle.unit
-        return gcd(wanted, unit, self.pitch, 16 // self.bytes)
+        return gcd(wanted, unit, self.pitch, 16 // self.bytes, start)
 
     def place(self, row: Tir, column: Tir, vector: int) -> Tir:
         """Offset in vectors of `vector` elements; `column` counts vectors too."""
@@ -78,15 +78,13 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Where a vector lies: `register` (in vectors, per thread) and `constant` (in vectors)."""
+class Place:
+    """A vector's row and column, each a value per thread and a constant; columns count vectors."""
 
-    register: Tir
-    constant: int
-
-    def index(self, vector: int) -> Tir:
-        """In elements; the factor shows the alignment."""
-        return self.register * vector + self.constant * vector
+    row: Tir
+    rows_down: int
+    column: Tir
+    columns_across: int
 
 
 def shared(ctx: Context, view: View) -> tuple[SharedView, Tir, Rows]:
@@ -95,26 +93,17 @@ def shared(ctx: Context, view: View) -> tuple[SharedView, Tir, Rows]:
     return resolved, ctx.lds(resolved, view), Rows.of(resolved, view)
 
 
-def cell(
-    ctx: Context,
-    rows: Rows,
-    vector: int,
-    row: tuple[Tir, int],
-    column: tuple[Tir, int],
-    key: Hashable,
-    name: str,
-) -> Cell:
-    """The place of a vector at row + constant, column + constant (in vectors); `key` identifies the variable parts.
+def index(ctx: Context, rows: Rows, vector: int, place: Place, key: Hashable, name: str = "lds_at") -> Tir:
+    """Where a vector lies, in elements; a factor shows the alignment. `key` identifies the values per thread.
 
     Rows that a whole number of swizzle periods separates differ by a constant, and so do all columns of an unswizzled
     row: those share a register.
     """
-    (base, steps), (first, across) = row, column
-    rest = steps % rows.period
-    constant = (steps - rest) * (rows.pitch // vector)
+    rest, across = place.rows_down % rows.period, place.columns_across
+    constant = (place.rows_down - rest) * (rows.pitch // vector)
     if rows.swizzle is None:
         constant, across = constant + across, 0
     register = ctx.emit.hoist(
-        (key, rows, vector, rest, across), name, lambda: rows.place(base + rest, first + across, vector)
+        (key, rows, vector, rest, across), name, lambda: rows.place(place.row + rest, place.column + across, vector)
     )
-    return Cell(register, constant)
+    return register * vector + constant * vector

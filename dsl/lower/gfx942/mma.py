@@ -22,9 +22,8 @@ INTRINSICS = {
 CLK = {"32x32x8": 32, "16x16x16": 16}  # issue to issue on one SIMD (MI300X page, section 5)
 
 
-def accumulator(ctx: Context, target: str, node: MmaAcc) -> None:
-    """`target = mma_acc(...)`: zeros."""
-    fragment = ctx.fragment(target, node)
+def accumulator(ctx: Context, fragment: Fragment, node: MmaAcc) -> None:
+    """`x = mma_acc(...)`: zeros."""
     lanes = ATOMS[node.atom].d_regs
     for first in range(0, fragment.slots, lanes):
         ctx.emit.add(tir.store(fragment.registers, tir.broadcast(tir.f32(0.0), lanes), first, lanes))

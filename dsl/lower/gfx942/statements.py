@@ -34,10 +34,11 @@ from argus.dsl.ir import (
     Wait,
 )
 from argus.dsl.layout import Accumulator, Linear
-from argus.dsl.lower.gfx942 import barriers, blocks, dma, epilogue, loads, loops, mma, operands, pointwise, tir
+from argus.dsl.lower.gfx942 import barriers, blocks, dma, epilogue, loads, loops, mma, operands, pointwise, staging, tir
 from argus.dsl.lower.gfx942.context import Context
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
+from argus.dsl.lower.gfx942.views import is_shared
 
 
 def lower_statements(ctx: Context, statements: Sequence[Stmt], number: Tir) -> None:
@@ -84,11 +85,12 @@ def _assign(ctx: Context, s: Assign, number: Tir) -> None:
         case Block() as block:
             blocks.bind_indices(ctx, s.targets, block, number)
         case Load() as node:
-            loads.load(ctx, target, node)
+            fragment = ctx.fragment(target, node)
+            (staging if is_shared(node.view, ctx.types) else loads).load(ctx, fragment, node)
         case MmaAcc() as node:
-            mma.accumulator(ctx, target, node)
+            mma.accumulator(ctx, ctx.fragment(target, node), node)
         case Operand() as node:
-            operands.operand(ctx, target, node)
+            operands.operand(ctx, ctx.fragment(target, node), node)
         case Cast() | Unary() | Binary() | Select() as node:
             pointwise.pointwise(ctx, target, node)
         case Ref(name=name) | Tagged(src=Ref(name=name)) if name in ctx.types.frags:
@@ -105,9 +107,9 @@ def _store(ctx: Context, s: Store) -> None:
     fragment = ctx.fragment(s.value.name, s)
     match fragment.type.map:
         case Linear():
-            loads.store(ctx, s, fragment)
+            (staging if is_shared(s.view, ctx.types) else loads).store(ctx, fragment, s)
         case Accumulator():
-            epilogue.store_accumulator(ctx, s, fragment)
+            epilogue.store_accumulator(ctx, fragment, s)
         case _:
             raise unsupported(s, "operands are not stored")
 

@@ -75,7 +75,8 @@ def _target() -> Tir:
 def _passes() -> Tir:
     """TVM's s_tir pipeline without what would change a kernel that says exactly what it wants.
 
-    Left out: ThreadSync, which adds barriers without waits, and the passes that move, merge or pipeline buffers.
+    Left out: ThreadSync, which adds barriers without waits, the passes that move, merge or pipeline buffers, and all
+    but one of the simplifications, which take most of the time and change nothing that LLVM would not.
     """
     tir, s_tir = _tvm.tirx.transform, _tvm.s_tir.transform
     return _tvm.ir.transform.Sequential(
@@ -86,7 +87,6 @@ def _passes() -> Tir:
             s_tir.LiftThreadBinding(),
             s_tir.UnifyThreadBinding(),
             s_tir.LowerMatchBuffer(),
-            s_tir.StmtSimplify(),
             s_tir.LowerOpaqueBlock(),
             tir.FlattenBuffer(),
             tir.prim_func_pass(_refuse_bf16_buffers, opt_level=0),
@@ -105,7 +105,6 @@ def _passes() -> Tir:
             tir.FP8StorageLegalize(),
             tir.BF16StorageLegalize(),
             tir.LowerWarpMemory(),
-            tir.StmtSimplify(),
             tir.LowerIntrin(),
         ]
     )

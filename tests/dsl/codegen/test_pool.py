@@ -135,11 +135,11 @@ def test_worker_that_died_idle_is_replaced_unnoticed(tmp_path: Path, lowerings: 
 @pytest.mark.slow
 def test_hang_is_killed_and_the_next_request_works(tmp_path: Path, lowerings: str) -> None:
     marker = tmp_path / "marker"
-    with CompilerPool(tmp_path / "cache", workers=1, timeout_s=1.0, lowering=lowerings) as pool:
+    with CompilerPool(tmp_path / "cache", workers=1, timeout_s=3.0, lowering=lowerings) as pool:
         began = time.monotonic()
-        with pytest.raises(ToolchainError, match="longer than 1 s"):
+        with pytest.raises(ToolchainError, match="longer than 3 s"):
             pool.compile_now(request(f"hang marker={marker}"))
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 20
         assert gone(wait_for(marker))
         assert pool.compile_now(request("scale")).manifest.symbol == "scale"
 
@@ -154,7 +154,7 @@ def test_closing_fails_what_is_pending(tmp_path: Path, lowerings: str) -> None:
         pool.close()
         with pytest.raises(ToolchainError, match="closed"):
             running.result(timeout=10)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10
     assert gone(pid)
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from argus.dsl.check import check
 from argus.dsl.diagnostics import CheckReport
 from argus.dsl.frontend import parse
 from argus.dsl.ir.contract import contract_sha
 from argus.dsl.kernels import Problem
+
+# Z3's main context belongs to one thread at a time, and graph nodes check from several.
+_ONE_AT_A_TIME = Lock()
 
 
 def check_invariants(text: str | Path, problem: Problem | None = None, *, kernel: str | None = None) -> CheckReport:
@@ -22,7 +26,9 @@ def check_invariants(text: str | Path, problem: Problem | None = None, *, kernel
     Raises:
         KernelError: If the text is no kernel.
     """
-    return check(text, kernel=kernel, contract_sha=None if problem is None else problem_contract_sha(problem))
+    expected = None if problem is None else problem_contract_sha(problem)
+    with _ONE_AT_A_TIME:
+        return check(text, kernel=kernel, contract_sha=expected)
 
 
 def problem_contract_sha(problem: Problem) -> str:

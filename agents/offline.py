@@ -113,7 +113,7 @@ def explain(failure: Failure) -> Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class Checked:
     """A text the checker was asked about, and its answer."""
 
     text: str
@@ -137,7 +137,7 @@ def _lower(messages: Sequence[ModelMessage], task: LoweringTask, info: AgentInfo
             return _output(info, Declined(reason=NEEDS_A_MODEL))
         return _call("print_kernel", {"schedule": task.schedule})
     checked = [
-        _Checked(str(args["text"]), CheckAnswer.model_validate(content))
+        Checked(str(args["text"]), CheckAnswer.model_validate(content))
         for name, args, content in calls
         if name == "check_invariants"
     ]
@@ -146,21 +146,30 @@ def _lower(messages: Sequence[ModelMessage], task: LoweringTask, info: AgentInfo
     best = min(checked, key=lambda c: c.badness)
     if best.answer.ok or len(checked) > task.tries:
         return _output(info, LoweredKernel(text=best.text))
-    edit = _next_edit(task, best, {c.text for c in checked})
+    edit = next_edit(task, checked)
     return _output(info, LoweredKernel(text=best.text)) if edit is None else _call("check_invariants", {"text": edit})
 
 
-def _next_edit(task: LoweringTask, best: _Checked, tried: set[str]) -> str | None:
-    found = [Counterexample.model_validate(c) for c in best.answer.counterexamples]
-    edits = [edit for c in found for edit in repair.candidates(best.text, c, task.contract)]
-    if best.answer.code == "contract":
-        edits += repair.with_contract(best.text, task.contract)
-    if not task.feedback and not found:
+def next_edit(task: LoweringTask, checked: Sequence[Checked]) -> str | None:
+    """The likeliest edit that was not tried, of the best text for which there is one."""
+    tried = {c.text for c in checked}
+    for text in sorted(checked, key=lambda c: c.badness):
+        edit = next((e for e in _edits(task, text, len(tried)) if e not in tried), None)
+        if edit is not None:
+            return edit
+    return None
+
+
+def _edits(task: LoweringTask, checked: Checked, count: int) -> list[str]:
+    found = [Counterexample.model_validate(c) for c in checked.answer.counterexamples]
+    if checked.answer.code == "contract":
+        return repair.with_contract(checked.text, task.contract)
+    if not task.feedback:
         # Told only that it is wrong: any edit is as good as another.
-        edits = repair.blind(best.text, task.contract)
-        rng = np.random.default_rng([task.seed, len(tried)])
-        edits = [edits[i] for i in rng.permutation(len(edits))]
-    return next((edit for edit in edits if edit not in tried), None)
+        edits = repair.blind(checked.text, task.contract)
+        rng = np.random.default_rng([task.seed, count])
+        return [edits[i] for i in rng.permutation(len(edits))]
+    return [e for c in repair.ranked(found) for e in repair.candidates(checked.text, c, task.contract)]
 
 
 # -------------------------------------------------------------------------------------- messages

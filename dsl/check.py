@@ -12,6 +12,7 @@ from argus.dsl.ir import Kernel
 from argus.dsl.ir.contract import contract_sha as sha_of
 from argus.dsl.ir.infer import infer
 from argus.dsl.ir.types import Types
+from argus.dsl.ir.verify import verify
 from argus.dsl.layout.affine import Formula, formula
 from argus.dsl.smt.discharge import settle
 from argus.dsl.smt.replay import Replayer, order_of
@@ -56,6 +57,7 @@ def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: boo
     """
     started = time.perf_counter()
     core = to_core(kernel)
+    verify(core)
     types = infer(core)
     preconditions = [formula(e, {}) for e in core.where]
     door = Door(types.sizes, preconditions)

@@ -120,7 +120,7 @@ class Replayer:
         inputs = self._inputs(program)
         key = (tuple(program.sizes.items()), policy, blocks)
         if key not in self._outcomes:
-            self._outcomes[key] = execute(program, inputs, policy, blocks)
+            self._outcomes[key] = execute(program, inputs, policy, blocks=blocks)
         return self._outcomes[key], inputs
 
     def _inputs(self, program: Program) -> dict[str, Floats | float]:

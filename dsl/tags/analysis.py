@@ -49,6 +49,7 @@ from argus.dsl.layout.affine import FALSE, Affine, Formula, conjunction, ge, var
 from argus.dsl.tags.access import Touch, copy_shared, read_shared, write_shared
 from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Context, Oracle, Site
+from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Ints, Same, Tile, Top
 from argus.dsl.tags.epilogue import assert_complete, store_output
 from argus.dsl.tags.loops import Live, block_all, branch, repeat
@@ -106,7 +107,7 @@ class _Walker:
         buffers = {name: Buffer.fresh(shared) for name, shared in self.cx.types.buffers.items()}
         state = State({}, buffers, least={size: 1 for size in self.cx.types.sizes})
         finals = self.body(self.cx.kernel.body, [state])
-        self._coverage(finals)
+        coverage(self.cx, self.blocks, finals)
 
     # ------------------------------------------------------------------------------------- statements
 
@@ -264,6 +265,7 @@ class _Walker:
         for name, count in zip(stmt.targets, counts, strict=True):
             extent = self.cx.evaluate(count)  # pyright: ignore[reportArgumentType]
             state.least[name] = 0
+            state.assume(ge(var(name)))
             state.assume(ge(extent - var(name) - 1))
             self.blocks.append((name, extent))
 
@@ -388,26 +390,6 @@ class _Walker:
         self.cx.must(bounds, state, inside, "affine", lambda: Finding(
             f"the access leaves its view: {text}", span, loops, fix_class="bounds guard",
         ))  # fmt: skip
-
-    # ---------------------------------------------------------------------------------------- coverage
-
-    def _coverage(self, finals: list[State]) -> None:
-        for ensures in self.cx.kernel.ensures:
-            obligation = self.cx.registry.get("coverage", -1, ensures.tensor)
-            obligation.raise_tier("affine")
-            for state in finals:
-                if state.lost:
-                    obligation.block(state.lost)
-            boxes = tuple(w.box for s in finals for w in s.done + s.open if w.tensor == ensures.tensor)
-            tensor = self.cx.types.params[ensures.tensor]
-            extents = tuple(self.cx.evaluate(e) for e in tensor.shape)
-            facts: tuple[Formula, ...] = ()
-            claim = WritesOnce(tuple(dict.fromkeys(boxes)), extents, tuple(self.blocks))
-            spans = {b.site: self.cx.span_of(b.site) for b in boxes}
-            span = next((s for s in spans.values() if s is not None), ensures.span)
-            obligation.need(Goal(facts, claim, lambda span=span, t=ensures.tensor: Finding(
-                f"not every element of {t} is written exactly once", span, {}, fix_class="bounds guard",
-            )))  # fmt: skip
 
 
 def _views(node: Node) -> tuple[View, ...]:

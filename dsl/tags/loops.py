@@ -198,7 +198,7 @@ class _Induction:
                     return self._leave(traces, steady, known + 1)
                 self.cx.registry.rewind(mark)
                 del self.exits[kept:]
-            heads = [_Path(self._advance(p.state, known)) for p in ends]
+            heads = [_Path(self._advance(p.state)) for p in ends]
         reason = "what it leaves in shared memory or registers follows no rule that the checker sees"
         return [self._lost(reason), *self._leave_concretely()]
 
@@ -252,9 +252,12 @@ class _Induction:
             _fix(state, self.stop, form)
         self.exits.append(_Exit(state, known, phase, path.trace))
 
-    def _advance(self, state: State, known: int) -> State:
-        """The state as the next known round finds it."""
-        moved = substitute_state(state, {self.symbol: Affine(known)}, self.cx.store)
+    def _advance(self, state: State) -> State:
+        """The state as the next round finds it: forms of this round's q become forms of the next one's.
+
+        Numbers would do, since q is known, but only forms show how later rounds go on.
+        """
+        moved = substitute_state(state, {self.symbol: self.q - 1}, self.cx.store)
         del moved.fixed[self.symbol]
         return moved
 
@@ -262,8 +265,7 @@ class _Induction:
         """What each phase adds in all rounds from `first` on, if the state is the same then up to the round's number."""
         heads = list[_Path]()
         for end in ends:
-            moved = substitute_state(end.state, {self.symbol: self.q - 1}, self.cx.store)
-            del moved.fixed[self.symbol]
+            moved = self._advance(end.state)
             moved.least[self.symbol] = first
             moved.assume(ge(self.q - first))
             self._hide_history(moved, end)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from argus.dsl.diagnostics import Span
-from argus.dsl.ir.nodes import Assign, Binary, Frag, Kernel, OnlineSoftmax, Reduce, Ref, Scalar, Select, Stmt, Unary
+from argus.dsl.ir.nodes import Assign, Binary, Frag, Index, Kernel, OnlineSoftmax, Reduce, Ref, Scalar, Select, Stmt, Unary
 from argus.dsl.transform.base import Fresh
 from argus.dsl.transform.blocks import map_statements
 
@@ -48,7 +48,7 @@ def _expand(targets: tuple[str, ...], value: OnlineSoftmax, span: Span, fresh: F
 
     def argument(what: str, frag: Frag, result: str) -> Frag:
         # An argument that another result replaces must be kept; its own result comes after its last use.
-        if isinstance(frag, Scalar) or (isinstance(frag, Ref) and frag.name not in set(targets) - {result}):
+        if isinstance(frag, Scalar | Index) or (isinstance(frag, Ref) and frag.name not in set(targets) - {result}):
             return frag
         return define(what, frag)
 

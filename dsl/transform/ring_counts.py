@@ -13,7 +13,6 @@ from argus.dsl.layout import ONE, ZERO, Expr
 from argus.dsl.layout import names as variables
 
 Event = Literal["fill", "use"]
-PAST: dict[Event, str] = {"fill": "filled", "use": "used"}
 
 
 def count(body: tuple[Stmt, ...], ring: str, event: Event) -> Expr:
@@ -60,9 +59,7 @@ def _count(node: Stmt, ring: str, event: Event) -> Expr:
             inner = per_iteration(node, ring, event)
             if inner == ZERO:
                 return ZERO
-            if node.kind == "tiles":
-                message = f"`{ring}` is {PAST[event]} in a loop over tiles inside another block"
-                raise kernel_error(Code.UNSUPPORTED, node.span, message, "put the loop over tiles outermost")
+            assert node.kind != "tiles", "a loop over tiles is outermost"
             return product(trips(node.bounds[0], node.bounds[1]), inner)
         case _:
             return ZERO

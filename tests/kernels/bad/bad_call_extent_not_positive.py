@@ -1,0 +1,4 @@
+# expect: bad-call 3
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:0]):
+    barrier()

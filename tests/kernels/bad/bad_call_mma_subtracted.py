@@ -1,0 +1,7 @@
+# expect: bad-call 7
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    acc = mma_acc("32x32x8", 64, 64, grid=(2, 2))
+    acc -= mma(acc, acc)

@@ -1,0 +1,11 @@
+# expect: bad-call 11
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    As = shared(bf16, 64, 64)
+    acc = mma_acc("32x32x8", 64, 64, grid=(2, 2))
+    store(As, load(A.tile(64, 64)[0, 0]))
+    barrier()
+    acc += mma(As.operand("a", acc, 0), B.tile(64, 64)[0, 0].operand("b", acc, 0))
+    y = reduce("sum", acc, "m")

@@ -1,0 +1,4 @@
+# expect: bad-dtype 3
+@kernel(target="gfx942", waves=4)
+def gemm(A: fp16[m:M]):
+    barrier()

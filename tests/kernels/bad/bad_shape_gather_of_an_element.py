@@ -1,0 +1,4 @@
+# expect: bad-shape 4
+@kernel(target="gfx942", waves=4)
+def gemm(X: bf16[a:P]):
+    x = X[0].gather(0)

@@ -1,0 +1,5 @@
+# expect: bad-size 5
+@kernel(target="gfx942", waves=4)
+def gemm(X: bf16[m:M, k:K]):
+    As = shared(bf16, 64, 64)
+    copy_async(As, X.tile(64, 64)[0, 0], via="dma")

@@ -1,0 +1,7 @@
+# expect: bad-target 6
+@kernel(target="sm_90a", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    As = shared(bf16, 64, 64, swizzle=xor(8, unit=8))
+    store(As, load(A.tile(64, 64)[0, 0]))

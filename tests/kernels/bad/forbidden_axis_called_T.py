@@ -1,0 +1,4 @@
+# expect: forbidden 3
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[T:M]):
+    barrier()

@@ -1,0 +1,4 @@
+# expect: forbidden 3
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M], n: i32 = 4):
+    barrier()

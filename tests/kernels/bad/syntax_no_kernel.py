@@ -1,0 +1,2 @@
+# expect: syntax 1
+"""Nothing here."""

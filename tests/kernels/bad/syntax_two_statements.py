@@ -1,0 +1,4 @@
+# expect: syntax 4
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    barrier() barrier()

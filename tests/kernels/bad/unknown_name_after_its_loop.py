@@ -1,0 +1,8 @@
+# expect: unknown-name 8
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    for i in range(4):
+        x = load(A.tile(64, 64)[0, i])
+    store(C.tile(64, 64)[0, 0], x)

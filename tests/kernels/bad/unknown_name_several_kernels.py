@@ -1,0 +1,9 @@
+# expect: unknown-name 8
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    barrier()
+
+
+@kernel(target="gfx942", waves=4)
+def gemm_fast(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    barrier()

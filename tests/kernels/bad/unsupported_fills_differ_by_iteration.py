@@ -1,0 +1,12 @@
+# expect: unsupported 7
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    r = ring(2, As=shared(bf16, 64, 64))
+    for i in range(cdiv(M, 64)):
+        for kt in range(i):
+            with r.fill() as nx:
+                copy_async(nx.As, A.tile(64, 64)[i, kt], via="dma")
+            with r.use() as us:
+                x = load(us.As)

@@ -1,0 +1,13 @@
+# expect: unsupported 12
+@kernel(target="sm_90a", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    r = ring(2, As=shared(bf16, 64, 64, swizzle=b128))
+    for t in tiles(M):
+        with r.fill() as st:
+            copy_async(st.As, A.tile(64, 64)[t, 0], via="tma")
+        with r.use() as us:
+            x = load(us.As)
+    with r.fill() as nx:
+        copy_async(nx.As, A.tile(64, 64)[0, 0], via="tma")

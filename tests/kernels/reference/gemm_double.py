@@ -1,0 +1,22 @@
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    bm, bn = block(cdiv(M, 128), cdiv(N, 128), order=xcd(8))
+    As, Bs = shared(bf16, 2, 128, 64, swizzle=xor(8, unit=8)), shared(bf16, 2, 128, 64, swizzle=xor(8, unit=8))
+    acc = mma_acc("32x32x8", 128, 128, grid=(2, 2), regs="agpr")
+    store(As[0], load(A.tile(128, 64)[bm, 0], map=linear(8)))
+    store(Bs[0], load(B.tile(128, 64)[bn, 0], map=linear(8)))
+    barrier()
+    for kt in range(cdiv(K, 64)):
+        a = load(A.tile(128, 64)[bm, kt + 1], map=linear(8))
+        b = load(B.tile(128, 64)[bn, kt + 1], map=linear(8))
+        for ks in unroll(4):
+            x, y = As[kt % 2].operand("a", acc, ks, pack=2), Bs[kt % 2].operand("b", acc, ks, pack=2)
+            assert_match(x.k, y.k)
+            acc += mma(x, y)
+            sched_group(ds_read=1, mfma=2)
+        store(As[(kt + 1) % 2], a)
+        store(Bs[(kt + 1) % 2], b)
+        barrier()
+    store(C.tile(128, 128)[bm, bn], acc)

@@ -21,6 +21,7 @@ from argus.dsl.interp.values import Frag
 from argus.dsl.interp.views import Plan, Root, plan_view
 from argus.dsl.ir.nodes import Ref, View
 
+_MANY_AGENTS = 64
 _Item = TypeVar("_Item", bound=np.generic)
 
 
@@ -168,6 +169,8 @@ def check_write(w: Wave, access: Access) -> None:
         report(w, access, "race", "two lanes of one wave write the same cell", at_one)
     number = clocks.record(access.event(w), atomic=actor.atomic, proxy=actor.fenced is not None)
     cells.note_write(actor.agent, site.hit, number)
+    if len(cells.latest_write) > _MANY_AGENTS:
+        cells.forget(clocks)
 
 
 def _check_bounds(w: Wave, access: Access) -> None:

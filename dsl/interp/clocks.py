@@ -42,6 +42,7 @@ class Clocks:
         self.waves = waves
         self.known: Ids = np.zeros((waves, 3 * waves), np.int32)
         self.known[np.arange(waves), np.arange(waves)] = 1
+        self._agents = 3 * waves
         # Ordinary writes up to these clocks are visible to TMA and wgmma operations of the wave (sm_90a).
         self.fenced: Ids = np.zeros_like(self.known)
         self.settled: list[int] = [0] * waves
@@ -59,9 +60,11 @@ class Clocks:
 
     def new_agent(self) -> int:
         """An agent of its own for a batch of copies that completes out of order."""
-        pad = ((0, 0), (0, 1))
-        self.known, self.fenced = np.pad(self.known, pad), np.pad(self.fenced, pad)
-        return self.known.shape[1] - 1
+        if self._agents == self.known.shape[1]:
+            pad = ((0, 0), (0, self._agents))
+            self.known, self.fenced = np.pad(self.known, pad), np.pad(self.fenced, pad)
+        self._agents += 1
+        return self._agents - 1
 
     def now(self, wave: int) -> int:
         return int(self.known[wave, wave])

@@ -10,13 +10,18 @@ from argus.dsl.interp.machine import Wave
 
 
 def write_tensor(w: Wave, access: Access, data: Floats, poison: Bools | None) -> None:
-    """Store to a tensor and check the write set. What is written twice is reported and keeps the later value."""
+    """Store to a tensor. What is written twice is reported and keeps the later value."""
+    check_write(w, access)
+    finish_write(w, access, data, poison)
+
+
+def finish_write(w: Wave, access: Access, data: Floats, poison: Bools | None) -> None:
+    """What remains when the order of the write has been checked, as at the issue of a copy: values and write set."""
     cells, site = access.cells, access.site
     _check_poison(w, access, poison)
-    check_write(w, access)
     again = cells.times_written[site.hit] > 0
-    if (twice := site.repeated) is not None:
-        again[twice] = True
+    if site.repeated is not None:
+        again[site.repeated] = True
     report(w, access, "write-set", "an output element is written more than once", again)
     cells.times_written[site.hit] += 1
     put(cells, site, data, poison, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError, Span
@@ -95,6 +97,13 @@ class Cells:
             before = self._read_in[hit]
             self._read_in[hit] = np.where((before == 0) | (before == self._block), self._block, -1)
 
+    def forget(self, clocks: Clocks) -> None:
+        """Drop what every wave has seen: batches of copies are agents, and there are many."""
+        seen = np.min([clocks.at_issue(w) for w in range(clocks.waves)], axis=0)
+        for latest in (self.latest_write, self.latest_read):
+            for agent in [a for a, e in latest.items() if clocks.clock[e] <= seen[a]]:
+                del latest[agent]
+
     def note_write(self, agent: int, hit: Ints, event: int) -> None:
         self.last_write[hit] = event
         self.latest_write[agent] = event
@@ -106,18 +115,26 @@ def shared_cells(name: str, buffer: Shared) -> Cells:
     Raises:
         KernelError: If the swizzle is no permutation of each row.
     """
-    rows, columns = int(np.prod(buffer.shape[:-1], dtype=np.intp)), buffer.shape[-1]
-    pitch = columns + buffer.pad
-    row, column = np.divmod(np.arange(rows * columns), columns)
-    size = rows * pitch
-    places = row * pitch + column
-    if buffer.swizzle is not None:
-        places = swizzled(buffer.swizzle, row, column, pitch, DTYPE_BYTES[buffer.dtype])
-        if len(np.unique(places)) != len(places) or int(places.max(initial=0)) >= size:
-            raise _not_a_permutation(name, buffer.span)
+    size = int(np.prod(buffer.shape[:-1], dtype=np.intp)) * (buffer.shape[-1] + buffer.pad)
+    places = _places(buffer)
+    if places is None:
+        raise _not_a_permutation(name, buffer.span)
     cells = Cells(name, buffer.shape, buffer.dtype, places=places, size=size)
     cells.shared = True
     return cells
+
+
+@lru_cache(maxsize=256)
+def _places(buffer: Shared) -> Ints | None:
+    """The address of each element; None: the swizzle moves some out of their row."""
+    columns, pitch = buffer.shape[-1], buffer.shape[-1] + buffer.pad
+    row, column = np.divmod(np.arange(int(np.prod(buffer.shape, dtype=np.intp))), columns)
+    if buffer.swizzle is None:
+        return row * pitch + column
+    places = swizzled(buffer.swizzle, row, column, pitch, DTYPE_BYTES[buffer.dtype])
+    # Hardware XORs address bits and may cross rows shorter than its period.
+    inside = places < pitch * (int(row.max(initial=0)) + 1) if buffer.swizzle.hardware else places // pitch == row
+    return places if inside.all() and len(np.unique(places)) == len(places) else None
 
 
 def swizzled(swizzle: Swizzle, row: Ints, column: Ints, pitch: int, element_bytes: int) -> Ints:

@@ -25,7 +25,7 @@ from argus.dsl.interp.access import (
     put,
     site_of,
 )
-from argus.dsl.interp.global_writes import write_tensor
+from argus.dsl.interp.global_writes import finish_write
 from argus.dsl.interp.landing import InFlight
 from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.placement import Seat, slots_of
@@ -52,15 +52,14 @@ def copy_async(w: Wave, node: CopyAsync) -> None:
     actor = _actor(w, node, loads=into.shared)
     written = Access(into, to_site, node.span, "copies into", actor)
     check_read(w, Access(out_of, from_site, node.span, "copies from", actor))
-    if into.shared:
-        check_write(w, written)
+    check_write(w, written)
 
     def effect() -> None:
         data, poison = fetch(out_of, from_site)
         if into.shared:
             put(into, to_site, data, poison, fetch_coords(out_of, from_site))
         else:
-            write_tensor(w, written, data, poison)
+            finish_write(w, written, data, poison)
 
     size_bytes = int(np.prod(target.shape, dtype=np.intp)) * DTYPE_BYTES[into.dtype]
     loads = node.via == "tma" and into.shared
@@ -74,10 +73,8 @@ def copy_async(w: Wave, node: CopyAsync) -> None:
 def _actor(w: Wave, node: CopyAsync, *, loads: bool) -> Actor:
     clocks = w.machine.clocks
     if node.via == "tma" and loads:
-        # mbarriers complete out of issue order: the wave's open TMA loads are an agent of their own.
-        agent = next((c.agent for c in w.open if c.loads), None)
-        agent = clocks.new_agent() if agent is None else agent
-        clock = 1
+        # An mbarrier may count one copy and not the next: each is an agent of its own.
+        agent, clock = clocks.new_agent(), 1
     else:
         agent, clock = clocks.copy_engine(w.index), w.commits + 1
     fenced = clocks.fenced[w.index].copy() if node.via == "tma" else None

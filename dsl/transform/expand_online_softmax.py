@@ -10,7 +10,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from argus.dsl.diagnostics import Span
-from argus.dsl.ir.nodes import Assign, Binary, Frag, Index, Kernel, OnlineSoftmax, Reduce, Ref, Scalar, Select, Stmt, Unary
+from argus.dsl.ir.nodes import (
+    Assign,
+    Binary,
+    Frag,
+    Index,
+    Kernel,
+    OnlineSoftmax,
+    Reduce,
+    Ref,
+    Scalar,
+    Select,
+    Stmt,
+    Unary,
+)
 from argus.dsl.transform.base import Fresh
 from argus.dsl.transform.blocks import map_statements
 

@@ -113,18 +113,12 @@ class _Resolver:
         return out
 
     def _stage(self, node: Fill | Use) -> Stmt:
-        ring = self._entities()[node.ring]
-        stage = Entity(Is.STAGE, buffers=ring.buffers)
-        self._scopes.append(_Scope(names={node.stage: node.stage}, entities={node.stage: stage}))
+        # The block becomes part of the one around it, so its names are that block's.
+        scope = self._scopes[-1]
+        scope.names[node.stage] = node.stage
+        scope.entities[node.stage] = Entity(Is.STAGE, buffers=self._entities()[node.ring].buffers)
         body = self._statements(node.body)
-        scope = self._scopes.pop()
-        if isinstance(node, Use):
-            # Its block always runs: what it computes outlives it, the stage does not.
-            outer = self._scopes[-1]
-            kept = {n for n, e in scope.entities.items() if e.kind in (Is.FRAG, Is.INTEGER, Is.INDEX)}
-            outer.names |= {n: c for n, c in scope.names.items() if n in kept}
-            outer.integers |= {n: e for n, e in scope.integers.items() if n in kept}
-            outer.entities |= {n: e for n, e in scope.entities.items() if n in kept}
+        del scope.names[node.stage], scope.entities[node.stage]
         return replace(node, ring=self._name(node.ring), body=body)
 
     # -------------------------------------------------------------------------------- assignments

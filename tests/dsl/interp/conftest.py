@@ -42,9 +42,10 @@ def execute(core: Callable[[str], Kernel]) -> Execute:
     """Run a kernel's text: `execute(text, sizes, A=..., policy=...)`."""
 
     def go(
-        text: str, sizes: Mapping[str, int] | None = None, *, policy: Policy | None = None, **inputs: Any
+        text: str, sizes: Mapping[str, int] | None = None, *, policy: Policy | None = None, **inputs: npt.ArrayLike
     ) -> Outcome:
-        return run(core(text), sizes or {}, inputs, policy=policy)
+        arrays = {name: np.asarray(value) for name, value in inputs.items()}
+        return run(core(text), sizes or {}, arrays, policy=policy)
 
     return go
 

@@ -12,6 +12,7 @@ from argus.dsl.interp import POLICIES, Outcome, run, trip_sizes, wrong
 from argus.dsl.ir import Kernel
 
 Core = Callable[[str], Kernel]
+NONE: set[str] = set()
 Text = Callable[[str], str]
 Execute = Callable[..., Outcome]
 Reference = Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, Any]]
@@ -86,26 +87,30 @@ def f(A: bf16[m:64, k:64], B: bf16[n:64, k:64], C: f32[m:64, n:64]):
 """
 
 
+BYTES = 2 * 64 * 64 * 2
+
+
 @pytest.mark.parametrize(
-    ("arrivals", "size", "completion", "expected"),
+    ("mbarrier", "expected"),
     [
-        (1, 2 * 64 * 64 * 2, 0, set()),
-        (1, 64 * 64 * 2, 0, {"pending"}),  # completes after one of the two copies
-        (1, 3 * 64 * 64 * 2, 0, {"deadlock"}),  # waits for bytes that never come
-        (2, 2 * 64 * 64 * 2, 0, {"deadlock"}),  # waits for an arrival that never comes
-        (1, 2 * 64 * 64 * 2, 1, {"deadlock"}),
-        (1, 2 * 64 * 64 * 2, -1, {"pending"}),
+        ((1, BYTES, 0), NONE),
+        ((1, BYTES // 2, 0), {"pending"}),  # completes after one of the two copies
+        ((1, BYTES + 2, 0), {"deadlock"}),  # waits for bytes that never come
+        ((2, BYTES, 0), {"deadlock"}),  # waits for an arrival that never comes
+        ((1, BYTES, 1), {"deadlock"}),
+        ((1, BYTES, -1), {"pending"}),
     ],
 )
 def test_mbarriers_count_arrivals_and_bytes(
-    arrivals: int, size: int, completion: int, expected: set[str], core: Core, gemm: Reference
+    mbarrier: tuple[int, int, int], expected: set[str], core: Core, gemm: Reference
 ) -> None:
+    arrivals, size, completion = mbarrier
     kernel = core(ONE.format(arrivals=arrivals, size=size, completion=completion))
     assert kinds(kernel, gemm, [{}]) == expected
 
 
 def test_arrivals_beyond_the_count(core: Core, execute: Execute) -> None:
-    text = ONE.format(arrivals=1, size=2 * 64 * 64 * 2, completion=0)
+    text = ONE.format(arrivals=1, size=BYTES, completion=0)
     text = edited(text, ("    with elect():\n", "    arrive(full)\n    with elect():\n"))
     a, b = np.ones((64, 64)), np.ones((64, 64))
     faults = execute(text, A=a, B=b).faults
@@ -184,10 +189,10 @@ def copied(inputs: Mapping[str, Any], _: Mapping[str, int]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("drain", "expected"),
     [
-        ("wait(0)", set()),
+        ("wait(0)", NONE),
         ("priority(0)", {"pending"}),  # the block may not end before its memory was read
         ("barrier()\n    store(s, load(X, map=linear(4)))\n    wait(0)", {"pending"}),
-        ("wait(0)\n    barrier()\n    store(s, load(X, map=linear(4)))", set()),
+        ("wait(0)\n    barrier()\n    store(s, load(X, map=linear(4)))", NONE),
     ],
 )
 def test_tma_stores_are_drained(drain: str, expected: set[str], core: Core) -> None:

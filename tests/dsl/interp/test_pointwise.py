@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from argus.dsl.interp import Outcome
 
+Array = npt.NDArray[Any]
 Execute = Callable[..., Outcome]
 RNG = np.random.default_rng(2)
 
@@ -17,7 +20,7 @@ def kinds(outcome: Outcome) -> set[str]:
     return {f.kind for f in outcome.faults}
 
 
-def pointwise(execute: Execute, expression: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def pointwise(execute: Execute, expression: str, x: Array, y: Array) -> Array:
     text = f"""
 @kernel(target="gfx942", waves=2)
 def f(X: f32[r:16, c:64], Y: f32[r:16, c:64], Z: f32[r:16, c:64], n: i32, t: f32):
@@ -30,24 +33,25 @@ def f(X: f32[r:16, c:64], Y: f32[r:16, c:64], Z: f32[r:16, c:64], n: i32, t: f32
     return outcome.outputs["Z"]
 
 
-@pytest.mark.parametrize(
-    ("expression", "function"),
-    [
-        ("x + y * t", lambda x, y: x + y * 0.25),
-        ("max(x, y) - min(x, 0.5)", lambda x, y: np.maximum(x, y) - np.minimum(x, 0.5)),
-        ("exp2(x) / sqrt(abs(y))", lambda x, y: np.exp2(x) / np.sqrt(np.abs(y))),
-        ("rsqrt(abs(x) + 1.0) * rcp(y)", lambda x, y: 1 / np.sqrt(np.abs(x) + 1) / y),
-        ("silu(x) + sigmoid(y)", lambda x, y: x / (1 + np.exp(-x)) + 1 / (1 + np.exp(-y))),
-        ("relu(-x) + tanh(y) + log2(abs(x))", lambda x, y: np.maximum(-x, 0) + np.tanh(y) + np.log2(np.abs(x))),
-        ("select((x > 0.0) & (y <= 0.5), x, y)", lambda x, y: np.where((x > 0) & (y <= 0.5), x, y)),
-        ("select((x > 0.0) | ~(y > 0.0), 1.0, 0.0)", lambda x, y: ((x > 0) | ~(y > 0)) * 1.0),
-        ("x.to(bf16).to(f32)", lambda x, _: x),
-        ("mask(x, y > 0.0, -1.0)", lambda x, y: np.where(y > 0, x, -1)),
-        ("mask(x, (x.c < 10) & (x.r >= n), 0.0)", lambda x, _: x * (np.arange(64) < 10) * (np.arange(16)[:, None] >= 3)),
-        ("relayout(x, linear(4))", lambda x, _: x),
-    ],
-)  # fmt: skip
-def test_pointwise(execute: Execute, expression: str, function: Callable[..., np.ndarray]) -> None:
+ROW, COLUMN = np.arange(16)[:, None], np.arange(64)
+CASES: list[tuple[str, Callable[[Array, Array], Array]]] = [
+    ("x + y * t", lambda x, y: x + y * 0.25),
+    ("max(x, y) - min(x, 0.5)", lambda x, y: np.maximum(x, y) - np.minimum(x, 0.5)),
+    ("exp2(x) / sqrt(abs(y))", lambda x, y: np.exp2(x) / np.sqrt(np.abs(y))),
+    ("rsqrt(abs(x) + 1.0) * rcp(y)", lambda x, y: 1 / np.sqrt(np.abs(x) + 1) / y),
+    ("silu(x) + sigmoid(y)", lambda x, y: x / (1 + np.exp(-x)) + 1 / (1 + np.exp(-y))),
+    ("relu(-x) + tanh(y) + log2(abs(x))", lambda x, y: np.maximum(-x, 0) + np.tanh(y) + np.log2(np.abs(x))),
+    ("select((x > 0.0) & (y <= 0.5), x, y)", lambda x, y: np.where((x > 0) & (y <= 0.5), x, y)),
+    ("select((x > 0.0) | ~(y > 0.0), 1.0, 0.0)", lambda x, y: ((x > 0) | ~(y > 0)) * 1.0),
+    ("x.to(bf16).to(f32)", lambda x, _: x),
+    ("mask(x, y > 0.0, -1.0)", lambda x, y: np.where(y > 0, x, -1)),
+    ("mask(x, (x.c < 10) & (x.r >= n), 0.0)", lambda x, _: x * (COLUMN < 10) * (ROW >= 3)),
+    ("relayout(x, linear(4))", lambda x, _: x),
+]
+
+
+@pytest.mark.parametrize(("expression", "function"), CASES)
+def test_pointwise(execute: Execute, expression: str, function: Callable[[Array, Array], Array]) -> None:
     x, y = RNG.standard_normal((16, 64)), RNG.standard_normal((16, 64))
     np.testing.assert_allclose(pointwise(execute, expression, x, y), function(x, y), rtol=1e-14)
 

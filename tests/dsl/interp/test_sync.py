@@ -13,6 +13,7 @@ from argus.dsl.ir import Kernel
 
 Execute = Callable[..., Outcome]
 Core = Callable[[str], Kernel]
+NONE: set[str] = set()
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((64, 64))
 
@@ -58,7 +59,7 @@ COPY = HEAD + '    copy_async(s, X, via="dma")\n    commit()\n'
 @pytest.mark.parametrize(
     ("tail", "expected"),
     [
-        ("    wait(0)\n    barrier()\n", set()),
+        ("    wait(0)\n    barrier()\n", NONE),
         ("    wait(1)\n    barrier()\n", {"pending"}),
         ("    barrier()\n    wait(0)\n", {"race", "pending"}),  # pending for whoever reads before the owner waits
         ("    barrier()\n", {"pending"}),
@@ -122,8 +123,8 @@ def f(X: f32[r:64, c:64], Y: f32[r:64, c:64]):
 @pytest.mark.parametrize(
     ("fill", "drain", "expected"),
     [
-        ("barrier()", "barrier()", set()),
-        ("barrier(waves=4)", "barrier(waves=4)", set()),
+        ("barrier()", "barrier()", NONE),
+        ("barrier(waves=4)", "barrier(waves=4)", NONE),
         ("barrier(waves=1)", "barrier(waves=3)", {"race"}),
         ("barrier(waves=4)", "barrier(waves=3)", {"deadlock", "race"}),
         ("priority(0)", "barrier()", {"race", "divergence"}),

@@ -15,7 +15,7 @@ def lower(core: Kernel) -> Lowered:
         KernelError: For constructs that are in the language but not on this path; the caret shows where.
     """
     # TVM takes a second to load: only those pay who lower.
-    from argus.dsl.ir.infer import infer
+    from argus.dsl.ir.infer import infer  # noqa: PLC0415
     from argus.dsl.lower.gfx942 import lower_kernel  # noqa: PLC0415
 
     return lower_kernel(core, infer(core))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from argus.dsl.ir import Dtype, Kernel, Node, Shared, TensorParam
-from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
+from argus.dsl.ir import Dtype, Kernel, Node, Shared
+from argus.dsl.ir.types import FragType, Types
 from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap
 from argus.dsl.lower.gfx942.emit import Emitter
 from argus.dsl.lower.gfx942.errors import unsupported
@@ -14,7 +14,7 @@ from argus.dsl.lower.gfx942.facts import Facts, constant
 from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.interleave import Region
 from argus.dsl.lower.gfx942.tir import Tir
-from argus.dsl.lower.gfx942.views import SharedView
+from argus.dsl.lower.gfx942.views import SharedView, rows_and_columns
 from argus.dsl.targets.atoms import ATOMS
 
 WAVE = 64
@@ -30,13 +30,6 @@ class Fragment:
     type: FragType
     registers: Tir
     slots: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """What `wait(n)` means for the instruction stream: at most so many vector memory instructions pending."""
-
-    vmcnt: int
 
 
 @dataclass(slots=True)
@@ -109,22 +102,11 @@ class Context:
             )
         return self.objects[key]
 
-    def param(self, name: str) -> TensorParam:
-        return self.types.params[name]
-
 
 def lds_elements(buffer: Shared) -> int:
     """Elements of one stage, padding included."""
-    rows, columns = buffer.shape[-2:] if len(buffer.shape) > 1 else (1, buffer.shape[0])
+    rows, columns = rows_and_columns(buffer)
     return rows * (columns + buffer.pad)
-
-
-def lds_bytes(buffer: Shared) -> int:
-    """Bytes of all stages."""
-    stages = 1
-    for extent in buffer.shape[:-2]:
-        stages *= extent
-    return stages * lds_elements(buffer) * DTYPE_BYTES[buffer.dtype]
 
 
 def slot_count(frag_map: FragMap, shape: tuple[int, ...], threads: int, node: Node) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 
 from argus.dsl.lower.gfx942 import tir
@@ -33,7 +33,7 @@ class Emitter:
         self.add(tir.evaluate(tir.call("void", name, *args)))
 
     @contextmanager
-    def nested(self) -> Iterator[list[Tir]]:
+    def nested(self) -> Generator[list[Tir]]:
         """Collect what is added inside into the list given, for the body of a loop or branch."""
         body: list[Tir] = []
         self._bodies.append(body)

@@ -2,7 +2,8 @@
 
 An address is a 64-bit base, rebased for each tile; `voff`, the lane's byte offset in the tile; and `soff`, the byte
 offset of the tile along the contiguous axis, uniform over the wave. A lane that must not touch memory has a `voff`
-beyond the buffer's end: such reads give zero and such writes vanish. `soff` takes no part in that check.
+beyond the buffer's end: such reads give zero and such writes vanish. `soff` takes no part in that check. Both are 32
+bits: a tile's rows, and a tensor's, stay below 2^31 bytes.
 """
 
 from __future__ import annotations
@@ -159,10 +160,10 @@ def check_vector(ctx: Context, t: Tile, vector: int) -> None:
             )
 
 
-def read(ctx: Context, t: Tile, voff: Tir, soff: Tir, size: int, dtype: str) -> Tir:
-    """`size` bytes a lane as a vector of `dtype` registers."""
+def read(ctx: Context, t: Tile, offsets: tuple[Tir, Tir], size: int, dtype: str) -> Tir:
+    """`size` bytes a lane from (voff, soff), as a vector of `dtype` registers."""
     name, made = BUFFER_TYPES[size]
-    raw = tir.call(made, f"argus_buffer_load_{name}", pointer(ctx, t), voff, soff)
+    raw = tir.call(made, f"argus_buffer_load_{name}", pointer(ctx, t), *offsets)
     return raw if dtype == made else tir.reinterpret(dtype, raw)
 
 

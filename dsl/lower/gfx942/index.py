@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 
@@ -34,7 +34,7 @@ class Indices:
         return not names(self.resolve(e)) & self.counters
 
     @contextmanager
-    def knowing(self, meanings: Mapping[str, Expr]) -> Iterator[None]:
+    def knowing(self, meanings: Mapping[str, Expr]) -> Generator[None]:
         before = dict(self.known)
         self.known.update(meanings)
         try:
@@ -43,7 +43,7 @@ class Indices:
             self.known = before
 
     @contextmanager
-    def counting(self, name: str, counter: Tir) -> Iterator[None]:
+    def counting(self, name: str, counter: Tir) -> Generator[None]:
         assert name not in self.values, f"two loops count {name}"
         self.values[name] = counter
         self.counters.add(name)

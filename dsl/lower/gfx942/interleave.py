@@ -8,9 +8,10 @@ writes last. A kernel's own `sched_group` sets the rates of the kinds it names a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 from typing import Literal
 
 from argus.dsl.lower.gfx942.tir import Tir
@@ -19,7 +20,7 @@ Kind = Literal["ds_read", "ds_write", "vmem", "mfma"]
 
 # Global loads are spread over this part of the MFMAs: early, since they take longest, but not at once.
 LOADS_OVER = Fraction(1, 2)
-LEAD_CLK = 128  # from an LDS read to the MFMA that needs it: latency under load
+LEAD_CLK = 192  # from an LDS read to the MFMA that needs it: 128 clk under load, and other waves' reads before it
 
 
 @dataclass(slots=True)
@@ -67,10 +68,10 @@ class Region:
         spacing = self.rates.get("ds_write", min(Fraction(1), Fraction(self.mfmas, max(1, self.writes))))
         for i in range(self.writes):
             after[max(0, self.mfmas - int(i * spacing))].append("ds_write")
-        stream: list[tuple[Kind, int]] = [(kind, 1) for kind in after[0]]
+        stream: list[Kind] = [*after[0]]
         for extra in after[1:]:
-            stream += [("mfma", 1), *((kind, 1) for kind in extra)]
-        return list(_merged(stream))
+            stream += ["mfma", *extra]
+        return [(kind, len(list(run))) for kind, run in groupby(stream)]
 
     def _reads(self) -> list[int]:
         """Behind which MFMA each read goes: as late as its latency allows, and not two together."""
@@ -91,18 +92,3 @@ def rates(counts: Sequence[tuple[str, int]]) -> Mapping[str, Fraction]:
     mfmas = told.pop("mfma", 0)
     names = {"vmem_read": "vmem"}
     return {names.get(kind, kind): Fraction(mfmas, count) for kind, count in told.items() if count} if mfmas else {}
-
-
-def _merged(groups: Sequence[tuple[Kind, int]]) -> Iterator[tuple[Kind, int]]:
-    """Neighbours of one kind as one group."""
-    kind: Kind | None = None
-    total = 0
-    for name, count in groups:
-        if name == kind:
-            total += count
-            continue
-        if kind is not None and total:
-            yield kind, total
-        kind, total = name, count
-    if kind is not None and total:
-        yield kind, total

@@ -16,7 +16,6 @@ from argus.dsl.lower.gfx942.emit import Emitter
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.facts import Facts
 from argus.dsl.lower.gfx942.index import Indices, product, python_text
-from argus.dsl.lower.gfx942.occupancy import waves_per_simd
 from argus.dsl.lower.gfx942.statements import lower_statements
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.waits import is_asynchronous, wait_counts
@@ -59,7 +58,8 @@ def lower_kernel(kernel: Kernel, types: Types) -> Lowered:
         func=tir.function(kernel.name, list(arguments.values()), body),
         symbol=kernel.name,
         threads=ctx.threads,
-        waves_per_eu=waves_per_simd(kernel, types),
+        # LLVM knows LDS and block size, plans for the occupancy they admit, and takes more registers rather than spill.
+        waves_per_eu=None,
         agpr=any(f.regs == "agpr" for f in types.frags.values()),
         params=specs,
         grid=(python_text(grid), "1", "1"),

@@ -93,7 +93,7 @@ def shared(ctx: Context, view: View) -> tuple[SharedView, Tir, Rows]:
     return resolved, ctx.lds(resolved, view), Rows.of(resolved, view)
 
 
-def index(ctx: Context, rows: Rows, vector: int, place: Place, key: Hashable, name: str = "lds_at") -> Tir:
+def index(ctx: Context, rows: Rows, vector: int, place: Place, key: Hashable, *, name: str = "lds_at") -> Tir:
     """Where a vector lies, in elements; a factor shows the alignment. `key` identifies the values per thread.
 
     Rows that a whole number of swizzle periods separates differ by a constant, and so do all columns of an unswizzled

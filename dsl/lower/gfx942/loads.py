@@ -5,7 +5,7 @@ from __future__ import annotations
 from argus.dsl.ir import Load, Store
 from argus.dsl.lower.gfx942 import global_memory as memory
 from argus.dsl.lower.gfx942 import tir
-from argus.dsl.lower.gfx942.chunks import Chunk, Chunks, chunks_of
+from argus.dsl.lower.gfx942.chunks import Chunk, chunks_of
 from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, Context, Fragment
 from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
@@ -14,17 +14,17 @@ MOST_BYTES = 16  # of one lane in one instruction
 
 
 def load(ctx: Context, fragment: Fragment, node: Load) -> None:
-    """`x = load(view, map=linear(v))` of a tensor."""
+    """Fill a fragment from a view of a tensor."""
     move = _Move(ctx, fragment, node)
     dtype = tir.vector(REGISTER_DTYPES[fragment.type.dtype], move.lanes)
     for slot, voff in move.pieces():
-        value = memory.read(ctx, move.tile, voff, memory.scalar_offset(ctx, move.tile), move.size, dtype)
+        value = memory.read(ctx, move.tile, (voff, memory.scalar_offset(ctx, move.tile)), move.size, dtype)
         ctx.emit.add(tir.store(fragment.registers, value, slot, move.lanes))
         ctx.region.record("vmem")
 
 
 def store(ctx: Context, fragment: Fragment, node: Store) -> None:
-    """`store(view, x)` to a tensor, of a fragment that a `Linear` map places."""
+    """Write a fragment to a view of a tensor."""
     move = _Move(ctx, fragment, node)
     for slot, voff in move.pieces():
         value = tir.load(fragment.registers, slot, move.lanes)

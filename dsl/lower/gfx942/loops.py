@@ -1,14 +1,14 @@
 """Loops: unrolled ones written out, counted ones as loops of TIR.
 
-A loop whose body picks LDS stages by `i % S` is written out S times, so that each stage is a constant; the trips that do
-not fill S follow it, each under its own condition. Tiles at the ragged end are masked in the loop itself: a select for
-each access, hidden behind the MFMAs. A second loop without masks measured no faster, and cost registers where the two
-meet.
+A loop whose body picks LDS stages by `i % S` is written out S times, so that each stage is a constant; the trips that
+do not fill S follow it, each under its own condition. Tiles at the ragged end are masked in the loop itself: a select
+for each access, hidden behind the MFMAs. A second loop without masks is no faster by the estimate, and costs registers
+where the two meet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from math import lcm
 
@@ -90,7 +90,7 @@ class _Counted:
             self.lower(self.node.body)
 
     @contextmanager
-    def _counter(self, trips: Tir) -> Iterator[str]:
+    def _counter(self, trips: Tir) -> Generator[str]:
         """A loop of TIR around what is emitted inside; its counter's name has a dot, so that no kernel spells it."""
         ctx = self.ctx
         variable = tir.var(ctx.emit.name(self.name))

@@ -74,7 +74,7 @@ class _Reader:
                     self.k_group * pieces,
                     (self.first_k + view.starts[1]) // vector + piece,
                 )
-                index = lds.index(self.ctx, rows, vector, place, ("operand", *self.key), name)
+                index = lds.index(self.ctx, rows, vector, place, ("operand", *self.key), name=name)
                 slot = p * self.lane_k + piece * vector
                 reads.setdefault(p, []).append(self._keep(tir.load(source, index, vector), slot, vector))
         return reads
@@ -107,7 +107,7 @@ class _Reader:
             at = (self.row + p * self.atom_rows, self.k_group * self.lane_k)
             voff = memory.hoisted_offset(ctx, t, at, (memory.identity(ctx, t), self.key, p), None)
             voff = memory.masked(voff, memory.remaining_masks(ctx, t, (at[0], at[1] + self.first_k)))
-            value = memory.read(ctx, t, voff, soff, size, dtype)
+            value = memory.read(ctx, t, (voff, soff), size, dtype)
             ctx.emit.add(self._keep(value, p * self.lane_k, self.lane_k))
 
     def _keep(self, value: Tir, slot: int, lanes: int) -> Tir:

@@ -12,6 +12,11 @@ from argus.dsl.lower.gfx942.tir import Tir
 
 LOG2_E = 1.4426950408889634
 
+
+def _sigmoid(x: Tir) -> Tir:
+    return tir.f32(1.0) / (tir.f32(1.0) + tir.unary("exp2", x * tir.f32(-LOG2_E)))
+
+
 _BINARY: Mapping[str, Callable[[Tir, Tir], Tir]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -29,13 +34,9 @@ _UNARY: Mapping[str, Callable[[Tir], Tir]] = {
     "rcp": lambda x: tir.f32(1.0) / x,
     "abs": lambda x: tir.larger(x, tir.f32(0.0) - x),
     "relu": lambda x: tir.larger(x, tir.f32(0.0)),
-    "sigmoid": lambda x: _sigmoid(x),
+    "sigmoid": _sigmoid,
     "silu": lambda x: x * _sigmoid(x),
 }
-
-
-def _sigmoid(x: Tir) -> Tir:
-    return tir.f32(1.0) / (tir.f32(1.0) + tir.unary("exp2", x * tir.f32(-LOG2_E)))
 
 
 def pointwise(ctx: Context, target: str, node: Cast | Unary | Binary | Select) -> None:
@@ -57,9 +58,7 @@ def copy(ctx: Context, target: str, node: Node, source: str) -> None:
 def _value(ctx: Context, node: Cast | Unary | Binary, target: Fragment, slot: int) -> Tir:
     match node:
         case Cast(src=src, dtype=dtype):
-            source = src.name if isinstance(src, Ref) else None
-            origin = ctx.types.frags[source].dtype if source in ctx.types.frags else "f32"
-            return convert(_operand(ctx, src, target, slot), origin, dtype, node)
+            return convert(_operand(ctx, src, target, slot), _dtype(ctx, src), dtype, node)
         case Unary(op=op, src=src):
             _need_f32(target, node)
             if op not in _UNARY:
@@ -70,6 +69,10 @@ def _value(ctx: Context, node: Cast | Unary | Binary, target: Fragment, slot: in
             if op not in _BINARY:
                 raise unsupported(node, f"the operation {op} is not lowered yet")
             return _BINARY[op](_operand(ctx, lhs, target, slot), _operand(ctx, rhs, target, slot))
+
+
+def _dtype(ctx: Context, frag: Frag) -> str:
+    return ctx.types.frags[frag.name].dtype if isinstance(frag, Ref) and frag.name in ctx.types.frags else "f32"
 
 
 def _need_f32(target: Fragment, node: Node) -> None:

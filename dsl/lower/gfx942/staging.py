@@ -12,7 +12,7 @@ from argus.dsl.lower.gfx942.tir import Tir
 
 
 def load(ctx: Context, fragment: Fragment, node: Load) -> None:
-    """`x = load(view)` of a shared view."""
+    """Fill a fragment from a shared view."""
     barriers.start_copies(ctx)
     move = _Move(ctx, fragment, node)
     for chunk, slot, index in move.pieces():
@@ -21,7 +21,7 @@ def load(ctx: Context, fragment: Fragment, node: Load) -> None:
 
 
 def store(ctx: Context, fragment: Fragment, node: Store) -> None:
-    """`store(view, x)` to a shared view."""
+    """Write a fragment to a shared view."""
     barriers.start_copies(ctx)
     move = _Move(ctx, fragment, node)
     for chunk, slot, index in move.pieces():

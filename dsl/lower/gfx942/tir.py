@@ -91,7 +91,7 @@ def broadcast(value: Tir, lanes: int) -> Tir:
 
 
 def quotient(a: Tir, b: Tir) -> Tir:
-    """a // b of numbers that are not negative."""
+    """Divide numbers that are not negative, rounding down."""
     return _tirx.truncdiv(a, b)
 
 
@@ -126,8 +126,8 @@ def address(source: Tir, index: Tir | int) -> Tir:
 
 
 def _at(index: Tir | int, lanes: int) -> Tir:
-    index = i32(index) if isinstance(index, int) else index
-    return index if lanes == 1 else _tirx.Ramp(index, _tirx.const(1, index.ty.dtype), lanes)
+    at: Tir = i32(index) if isinstance(index, int) else index
+    return at if lanes == 1 else _tirx.Ramp(at, _tirx.const(1, at.ty.dtype), lanes)
 
 
 # ----------------------------------------------------------------------------------------------- calls

@@ -133,8 +133,7 @@ def shared_view(view: View, types: Types, indices: Indices) -> SharedView:
     match view:
         case Ref(name=name):
             buffer = types.buffers[name]
-            rows, columns = buffer.shape[-2:] if len(buffer.shape) > 1 else (1, buffer.shape[0])
-            return SharedView(name, buffer, (), (0, 0), (rows, columns))
+            return SharedView(name, buffer, (), (0, 0), rows_and_columns(buffer))
         case At(src=src, index=index):
             base = shared_view(src, types, indices)
             if len(base.stage) == len(base.buffer.shape) - 2:
@@ -167,3 +166,9 @@ def _part(view: View, base: SharedView, axis: int, start: Expr, count: int) -> S
     starts[axis] += first
     shape[axis] = count
     return replace(base, starts=(starts[0], starts[1]), shape=(shape[0], shape[1]))
+
+
+def rows_and_columns(buffer: Shared) -> tuple[int, int]:
+    """Of one stage; a buffer of one axis is one row."""
+    *others, columns = buffer.shape
+    return (others[-1] if others else 1), columns

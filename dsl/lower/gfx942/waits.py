@@ -24,7 +24,7 @@ _SETTLED = 2
 
 
 def wait_counts(kernel: Kernel, types: Types) -> dict[int, int]:
-    """vmcnt for each `Wait` node, by identity; waits that never find anything pending are absent."""
+    """Find vmcnt for each `Wait` node, by identity; waits that never find anything pending are absent."""
     walker = _Walker(kernel, types)
     walker.statements(kernel.body)
     return walker.found

@@ -8,7 +8,8 @@ is shared with the checker but the IR itself.
 
 from argus.dsl.interp.fault import Fault, FaultKind
 from argus.dsl.interp.policy import POLICIES, Interleaving, Landing, Policy
-from argus.dsl.interp.run import Outcome, run
+from argus.dsl.interp.program import Program, prepare
+from argus.dsl.interp.run import Inputs, Outcome, execute, run
 from argus.dsl.interp.trips import trip_sizes
 from argus.dsl.interp.truth import Reference, Wrong, wrong
 
@@ -16,12 +17,16 @@ __all__ = [
     "POLICIES",
     "Fault",
     "FaultKind",
+    "Inputs",
     "Interleaving",
     "Landing",
     "Outcome",
     "Policy",
+    "Program",
     "Reference",
     "Wrong",
+    "execute",
+    "prepare",
     "run",
     "trip_sizes",
     "wrong",

@@ -12,7 +12,7 @@ from argus.dsl.interp.ops_collective import reduce, relayout, shuffle
 from argus.dsl.interp.ops_copy import commit, copy_async, wait
 from argus.dsl.interp.ops_memory import as_operand, atomic_add, load, operand, store
 from argus.dsl.interp.ops_mma import mma_acc, mma_into, mma_wait
-from argus.dsl.interp.ops_pointwise import binary, cast, coordinate, mask, select, unary
+from argus.dsl.interp.ops_pointwise import binary, cast, coordinate, mask, select, tagged, unary
 from argus.dsl.interp.ops_sync import arrive, await_phase, barrier, fence, shift
 from argus.dsl.interp.registers import default_axes, read
 from argus.dsl.interp.values import Accumulation, Frag, Register
@@ -66,14 +66,10 @@ from argus.dsl.ir.nodes import (
 Steps = Generator[Gate | None, None, None]
 
 
-def _tagged(w: Wave, node: Tagged) -> Frag:
-    return read(w, node.src)
-
-
 VALUES: Mapping[type, Callable[..., Register]] = {
     Ref: read, Scalar: read, Index: read, Load: load, MmaAcc: mma_acc, Operand: operand, AsOperand: as_operand,
     Cast: cast, Unary: unary, Binary: binary, Select: select, Coordinate: coordinate, Mask: mask, Relayout: relayout,
-    Shuffle: shuffle, Tagged: _tagged,
+    Shuffle: shuffle, Tagged: tagged,
 }  # fmt: skip
 EFFECTS: Mapping[type, Callable[..., None]] = {
     Store: store, AtomicAdd: atomic_add, CopyAsync: copy_async, Commit: commit, Wait: wait, Fence: fence,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,8 @@ from argus.dsl.interp.ops_memory import moved
 from argus.dsl.interp.placement import match_axes, registers_for, unite
 from argus.dsl.interp.registers import mismatch, read, unsupported
 from argus.dsl.interp.values import Frag, Layout
-from argus.dsl.ir.nodes import Binary, Cast, Coordinate, Dtype, Mask, Select, Unary
+from argus.dsl.ir.nodes import Binary, Cast, Coordinate, Dtype, Mask, Ref, Select, Tagged, Unary
+from argus.dsl.layout import Expr, names
 
 _INTEGERS = frozenset({"i32", "i8", "bool"})
 
@@ -95,6 +97,27 @@ def coordinate(w: Wave, node: Coordinate) -> Frag:
     values = src.coords[node.axis]
     bad = np.isnan(values)
     return Frag(values, src.layout, bad if bad.any() else None, src.axes, "i32", src.coords)
+
+
+def tagged(w: Wave, node: Tagged) -> Frag:
+    """The same data; its coordinates are what the kernel claims."""
+    assert isinstance(node.src, Ref), "core form tags a named fragment"
+    src = read(w, node.src)
+    asked = w.machine.program.asked
+    claimed = {axis: _claimed(w, e, src) for axis, e in node.components if axis in asked}
+    return replace(src, coords={**src.coords, **claimed})
+
+
+def _claimed(w: Wave, e: Expr, src: Frag) -> Floats:
+    """An index expression at each register; axes in it stand for the register's coordinates."""
+    axes = sorted(names(e) & src.coords.keys())
+    function = w.machine.program.expr(e)
+    flat = [src.coords[a].reshape(-1) for a in axes]
+    values = [
+        np.nan if any(np.isnan(at)) else function(ChainMap({a: int(v) for a, v in zip(axes, at, strict=True)}, w.env))
+        for at in zip(*flat, strict=True)
+    ] or [function(w.env)] * src.data.size
+    return np.array(values, np.float64).reshape(src.data.shape)
 
 
 def _poison(x: Frag) -> Bools:

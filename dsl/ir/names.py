@@ -149,7 +149,7 @@ def entity_of(value: Value, scope: Mapping[str, Entity]) -> Entity:
             inner = view_entity(view, scope)
             # A loaded i32 scalar is the same in every lane, so it serves as an index.
             return Entity(Is.INDEX if inner.dtype == "i32" and inner.rank == 0 else Is.FRAG)
-        case Tagged(src=src) if isinstance(src, Ref | VIEW_NODES):
+        case Tagged(src=src) if isinstance(src, (Ref, *VIEW_NODES)):
             return entity_of(cast("Value", src), scope)
         case _ if isinstance(value, VIEW_NODES):
             return view_entity(value, scope)

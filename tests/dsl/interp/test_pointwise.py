@@ -56,6 +56,20 @@ def test_pointwise(execute: Execute, expression: str, function: Callable[[Array,
     np.testing.assert_allclose(pointwise(execute, expression, x, y), function(x, y), rtol=1e-14)
 
 
+def test_an_explicit_tag_changes_coordinates_only(execute: Execute) -> None:
+    text = """
+@kernel(target="gfx942", waves=1)
+def f(X: f32[c:64], Z: f32[c:64]):
+    ensures(Z[c], uses=(X,))
+    x = tag(load(X, map=linear(1)), c=c // 2 + 3)
+    store(Z, select(x.c < 10, x, 0.0))
+"""
+    x = RNG.standard_normal(64)
+    outcome = execute(text, X=x)
+    assert outcome.faults == ()
+    assert np.array_equal(outcome.outputs["Z"], np.where(np.arange(64) < 14, x, 0))
+
+
 POISON = """
 @kernel(target="gfx942", waves=1)
 def f(X: f32[c:64], Z: f32[c:64]):

@@ -64,13 +64,28 @@ def infer(kernel: Kernel) -> Types:
     Raises:
         KernelError: BAD_SHAPE, BAD_DTYPE or BAD_SPACE at the first statement that has no type.
     """
-    inference = _Inference(kernel)
+    integers: frozenset[str] = frozenset()
+    while True:
+        try:
+            return _settled(_Inference(kernel, integers))
+        except _IntegerAccumulator as found:
+            integers |= {found.name}
+
+
+def _settled(inference: _Inference) -> Types:
     for _ in range(_MAX_ROUNDS):
         before = inference.state()
-        inference.body(kernel.body)
+        inference.body()
         if inference.state() == before:
             return inference.types(known=True)
     raise AssertionError("types do not settle")
+
+
+class _IntegerAccumulator(Exception):
+    """Operands are i8, so their accumulator holds i32; it was typed before they were seen."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 def sizes(kernel: Kernel) -> tuple[str, ...]:
@@ -84,8 +99,9 @@ def sizes(kernel: Kernel) -> tuple[str, ...]:
 
 
 class _Inference:
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, integers: frozenset[str]) -> None:
         self._kernel = kernel
+        self._integers = integers
         self._params = {p.name: p for p in kernel.params if isinstance(p, TensorParam)}
         self._scalars: dict[str, Dtype] = {p.name: p.dtype for p in kernel.params if not isinstance(p, TensorParam)}
         self._buffers: dict[str, Shared] = {}
@@ -93,11 +109,10 @@ class _Inference:
         self._frags: dict[str, FragType] = {}
         self._views: dict[str, ViewType] = {}
         self._indices: dict[str, None] = {}
-        self._integer_accs: set[str] = set()
         self._sizes = sizes(kernel)
 
     def state(self) -> object:
-        return dict(self._frags), dict(self._axes), len(self._integer_accs), dict(self._views)
+        return dict(self._frags), dict(self._axes), dict(self._views)
 
     def types(self, *, known: bool = False) -> Types:
         """`known`: forget axis names that differ from path to path."""
@@ -111,7 +126,11 @@ class _Inference:
 
     # --------------------------------------------------------------------------------- statements
 
-    def body(self, body: tuple[Stmt, ...]) -> None:
+    def body(self) -> None:
+        """One walk over the kernel."""
+        self._body(self._kernel.body)
+
+    def _body(self, body: tuple[Stmt, ...]) -> None:
         for statement in body:
             self._statement(statement)
 
@@ -129,16 +148,16 @@ class _Inference:
                 self._indices |= dict.fromkeys(node.targets)
                 if node.kind == "tiles":
                     self._indices[f"{node.targets[0]}.n"] = None
-                self.body(node.body)
+                self._body(node.body)
             case If():
-                self.body(node.body)
-                self.body(node.orelse)
+                self._body(node.body)
+                self._body(node.orelse)
             case Role():
                 if node.index is not None:
                     self._indices[node.index] = None
-                self.body(node.body)
+                self._body(node.body)
             case Elect():
-                self.body(node.body)
+                self._body(node.body)
             case _:
                 pass
 
@@ -168,8 +187,8 @@ class _Inference:
 
     def _mma(self, node: MmaInto) -> None:
         acc, a, b = self._acc(node.acc, node.span), self._operand(node.a).type, self._operand(node.b).type
-        if a.dtype == "i8":
-            self._integer_accs.add(node.acc)
+        if a.dtype == "i8" and acc.dtype != "i32":
+            raise _IntegerAccumulator(node.acc)
         if len(a.axes) == len(b.axes) == 2:
             self._frags[node.acc] = replace(acc, axes=join_axes(acc.axes, (a.axes[0], b.axes[0])))
 
@@ -216,7 +235,7 @@ class _Inference:
             case Load(view=view, map=linear):
                 return rules.load(view_type(self.types(), view), linear, span)
             case MmaAcc():
-                return rules.accumulator(node, self._kernel.target, integers=target in self._integer_accs)
+                return rules.accumulator(node, self._kernel.target, integers=target in self._integers)
             case Operand():
                 return rules.operand(node, self._acc(node.acc, span), self._source(node.src))
             case AsOperand(src=src):

@@ -232,7 +232,8 @@ class _Expander:
         hopper = self.kernel.target == "sm_90a"
         drained = (MmaWait(pending=node.keep, span=span),) if hopper else ()
         if self.styles[node.ring] == "groups":
-            wait = Wait(pending=self.waits[id(node)], span=span)
+            # A use that never runs has no number.
+            wait = Wait(pending=self.waits.get(id(node), 0), span=span)
             # Copies by cp.async are ordinary writes, which wgmma does not see without a fence.
             fence = (Fence(span=span),) if hopper else ()
             waves = None if self.role is None else self.role.waves // self.role.groups

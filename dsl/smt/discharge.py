@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from argus.dsl.diagnostics import Counterexample
-from argus.dsl.layout.affine import Formula, negation, var
+from argus.dsl.layout.affine import Formula, conjunction, evaluate_affine, ge, negation, var
 from argus.dsl.smt.cover import (
     Family,
     NotCountable,
@@ -22,6 +22,7 @@ from argus.dsl.smt.z3_door import Door, Model, Undecided
 from argus.dsl.tags.obligations import CoversOnce, Finding, Goal, Holds, Obligation, WritesOnce
 
 POINTS = ("x0", "x1", "x2", "x3")
+LARGER = (33, 65, 129, 257)
 LARGEST_PROBE = 600  # sizes tried by counting, where no formula says how often something is covered
 
 
@@ -119,12 +120,14 @@ def _solved(
     if door.refuted(formulas):
         return
     finding = goal.finding()
-    tried = list[Model]()
-    for extra in (*finding.matters, None):
-        model = door.smallest([*formulas, extra] if extra is not None else formulas, (*order, *points))
-        if model is None or model in tried:
+    tried = list[dict[str, int]]()
+    # The smallest sizes may hide the mistake in padding: then larger ones are tried.
+    ladder = (conjunction(ge(var(size) - least) for size in door.sizes) for least in LARGER)
+    for extra in (*finding.matters, conjunction(()), *ladder):
+        model = door.smallest([*formulas, extra], (*order, *points))
+        if model is None or (sizes := {s: model[s] for s in (*order, *door.sizes) if s in model}) in tried:
             continue
-        tried.append(model)
+        tried.append(sizes)
         yield Witness(model, finding, tuple(model[p] for p in points) or None)
 
 
@@ -133,8 +136,6 @@ def _counted(goal: Goal, families: Sequence[Family], door: Door, reason: str) ->
     claim = goal.claim
     assert isinstance(claim, CoversOnce | WritesOnce)
     extents = (claim.extent,) if isinstance(claim, CoversOnce) else claim.extents
-    from argus.dsl.layout.affine import evaluate_affine, ge
-
     for least in (1, 33, 65, 129, 257):
         bounds = [ge(var(size) - least) for size in door.sizes]
         model = door.smallest([*goal.facts, *bounds], ())

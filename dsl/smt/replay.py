@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,10 +12,10 @@ from argus.dsl.diagnostics import Access, Counterexample, KernelError
 from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
-from argus.dsl.ir import Binary, Ensures, Kernel, Select, TensorParam, Unary
-from argus.dsl.ir.rewrite import walk_body
-from argus.dsl.layout.affine import Affine, evaluate_affine
+from argus.dsl.ir import Kernel, TensorParam
+from argus.dsl.layout.affine import evaluate_affine
 from argus.dsl.smt.discharge import Witness
+from argus.dsl.smt.reference import outputs
 from argus.dsl.tags.obligations import Finding, Kind, Obligation
 
 Floats = npt.NDArray[np.float64]
@@ -143,21 +142,18 @@ class Replayer:
         policy: Policy,
         blocks: Blocks,
     ) -> Shown | None:
-        if _has_arithmetic(self.core):
-            return None
-        for ensures in self.core.ensures:
-            want = contraction(ensures, self.core, inputs)
-            if want is None or ensures.tensor not in outcome.outputs:
+        for name, want in outputs(self.core, inputs, program.sizes).items():
+            if name not in outcome.outputs:
                 continue
-            got, compared = outcome.outputs[ensures.tensor], np.ones(want.shape, np.bool_)
+            got, compared = outcome.outputs[name], np.ones(want.shape, np.bool_)
             if blocks is not None:
-                compared = outcome.written[ensures.tensor] > 0
+                compared = outcome.written[name] > 0
             scale = float(np.abs(want).max(initial=0.0)) or 1.0
             with np.errstate(invalid="ignore"):
                 bad = compared & ~(np.abs(got - want) <= TOLERANCE * scale)
             if bad.any():
                 first = tuple(int(i) for i in np.argwhere(bad)[0])
-                return Shown(policy, None, ensures.tensor, first, int(bad.sum()), int(compared.sum()))
+                return Shown(policy, None, name, first, int(bad.sum()), int(compared.sum()))
         return None
 
 
@@ -170,32 +166,6 @@ def _sizes(param: TensorParam) -> frozenset[str]:
 def _touches(fault: Fault, obligation: Obligation) -> bool:
     spans = [s for s in (fault.span, fault.other_span) if s is not None]
     return any(s.line == obligation.span.line for s in spans)
-
-
-def _has_arithmetic(core: Kernel) -> bool:
-    """Whether values are changed between load and store, so that sums alone do not tell what is right."""
-    return any(isinstance(n, Binary | Unary | Select) for n in walk_body(core.body))
-
-
-def contraction(ensures: Ensures, core: Kernel, inputs: Mapping[str, Floats | float]) -> Floats | None:
-    """The sum of products that an `ensures` describes: over its reduced axes, of its origins.
-
-    None if an origin has axes without names, or is no input.
-    """
-    axes = dict[str, str]()
-    parts, arrays = list[str](), list[Floats]()
-    params = {p.name: p for p in core.params if isinstance(p, TensorParam)}
-    for name in ensures.uses:
-        value = inputs.get(name)
-        if name not in params or not isinstance(value, np.ndarray) or not all(params[name].axes):
-            return None
-        for axis in params[name].axes:
-            axes.setdefault(axis, string.ascii_letters[len(axes)])
-        parts.append("".join(axes[axis] for axis in params[name].axes))
-        arrays.append(value)
-    if not arrays or any(axis not in axes for axis in ensures.index):
-        return None
-    return np.einsum(f"{','.join(parts)}->{''.join(axes[a] for a in ensures.index)}", *arrays)
 
 
 # ------------------------------------------------------------------------------------- counterexamples
@@ -232,8 +202,8 @@ def counterexample(
         element=element if element is not None else witness.point,
         byte=f.byte,
         bank=None if f.byte is None else f.byte // 4 % 32,
-        want=_form(f.want),
-        got=_form(f.got),
+        want=_tag(f.component, f.want),
+        got=_tag(f.component, f.got),
         component=f.component,
         consumer=f.consumer,
         producer=f.producer,
@@ -248,8 +218,8 @@ def counterexample(
     )
 
 
-def _form(value: Affine | str) -> str:
-    return value if isinstance(value, str) else str(value)
+def _tag(component: str | None, value: str) -> str:
+    return f"{component} = {value}" if component and value else value
 
 
 def _loops(f: Finding, model: Mapping[str, int]) -> dict[str, int]:

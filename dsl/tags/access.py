@@ -15,7 +15,6 @@ from argus.dsl.tags.memory import NO_SITE, Buffer
 from argus.dsl.tags.obligations import Action, Conflict, Finding, Kind
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tables import Places
-from argus.dsl.tags.views import byte_offsets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,14 +121,14 @@ def _finding(cx: Context, touch: Touch, at: int, text: str, fix_class: FixClass,
     staged = len(shared.shape) > 2
     return Finding(
         text=text,
-        consumer=touch.site.stmt.span,
+        consumer=touch.site.span,
         loops=cx.loops(),
         thread=thread,
         slot=slot,
         buffer=touch.buffer,
         stage=index[0] if staged else None,
         element=index[1:] if staged else index,
-        byte=int(byte_offsets(shared)[cell]),
+        byte=int(cx.byte_offsets(touch.buffer)[cell]),
         fix_class=fix_class,
         **more,  # pyright: ignore[reportArgumentType]
     )
@@ -160,7 +159,7 @@ def _pending(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
     age = int(buffer.age[cell])
     where = _line(producer)
     text = f"{_cell_text(cx, touch, at)} is used while the copy of {where} into it may be in flight"
-    here = touch.site.stmt.span.line
+    here = touch.site.span.line
     fix = f"commit(), wait(0) and barrier() before line {here}" if age == 0 else f"wait({age - 1}) before line {here}"
     return _finding(
         cx, touch, at, text, "missing wait", producer=producer, fix=fix,
@@ -176,7 +175,7 @@ def _unseen(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
         f"{_cell_text(cx, touch, at)} was copied by another wave, whose wait says nothing to this one: "
         "no barrier follows the wait"
     )
-    fix = f"barrier() after the wait and before line {touch.site.stmt.span.line}"
+    fix = f"barrier() after the wait and before line {touch.site.span.line}"
     return _finding(
         cx, touch, at, text, "missing barrier", producer=producer, fix=fix,
         other=None if producer is None else Conflict(producer, "copies into", _first_thread(other)),
@@ -194,7 +193,7 @@ def _race(cx: Context, buffer: Buffer, touch: Touch, at: int, action: Action, wh
         cx, touch, at, text, "missing barrier",
         producer=other if action != "reads" else None,
         other=None if other is None else Conflict(other, action, _first_thread(waves)),
-        fix=f"barrier() before line {touch.site.stmt.span.line}",
+        fix=f"barrier() before line {touch.site.span.line}",
     )  # fmt: skip
 
 
@@ -205,7 +204,7 @@ def _uninitialised(cx: Context, touch: Touch, at: int) -> Finding:
     hops = (Hop(span=shared.span, text=f"{touch.buffer} starts uninitialised"),)
     return _finding(
         cx, touch, at, text, "stage off by n" if staged else "k incomplete", producer=None, hops=hops,
-        fix=f"fill {touch.buffer} before line {touch.site.stmt.span.line}",
+        fix=f"fill {touch.buffer} before line {touch.site.span.line}",
     )  # fmt: skip
 
 

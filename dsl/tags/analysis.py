@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from argus.dsl.diagnostics import Span
 from argus.dsl.ir import (
     AssertComplete,
     AssertMatch,
@@ -42,24 +39,24 @@ from argus.dsl.ir import (
     View,
     Wait,
 )
-from argus.dsl.ir.rewrite import walk, walk_body
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import FragType, Types
-from argus.dsl.layout import Accumulator, OperandMap, Uniform
-from argus.dsl.layout.affine import FALSE, Affine, Formula, conjunction, ge, var
-from argus.dsl.tags.access import Touch, copy_shared, read_shared, write_shared
+from argus.dsl.layout import Expr, Uniform
+from argus.dsl.layout.affine import Affine, ge, var
 from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Context, Oracle, Site
 from argus.dsl.tags.coverage import coverage
-from argus.dsl.tags.domain import Acc, Fragment, Ints, Same, Tile, Top
-from argus.dsl.tags.epilogue import assert_complete, store_output
+from argus.dsl.tags.domain import Acc, Fragment, Same, Top
+from argus.dsl.tags.epilogue import assert_complete
 from argus.dsl.tags.loops import Live, block_all, branch, repeat
 from argus.dsl.tags.memory import Buffer
-from argus.dsl.tags.mma import k_depth, mma_into
-from argus.dsl.tags.obligations import Finding, Goal, Obligation, Registry, WritesOnce
+from argus.dsl.tags.mma import mma_into
+from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register
 from argus.dsl.tags.state import State
-from argus.dsl.tags.values import claimed, global_codes, pointwise
-from argus.dsl.tags.views import Cells, Need, Outside, byte_offsets, root
+from argus.dsl.tags.transfer import copy_async, load, operand, store
+from argus.dsl.tags.values import claimed, pointwise
+from argus.dsl.tags.views import Outside, root
 
 MAX_STATES = 16
 
@@ -70,7 +67,7 @@ class Analysis:
 
     Attributes:
         blocks: Block indices with their counts.
-        assumed: Some value carries claimed tags.
+        assumed: Some proof may lean on `assume` or on claimed tags.
         widened: Loops that were not understood.
     """
 
@@ -101,11 +98,14 @@ class _Walker:
             written_tensors=written & frozenset(types.params),
         )  # fmt: skip
         self.blocks: list[tuple[str, Affine]] = []
-        self._live: list[tuple[Stmt, ...]] = []
+        self._later: list[tuple[Stmt, ...]] = []  # what follows in each enclosing block
+        self._loops: list[For] = []
 
     def run(self) -> None:
         buffers = {name: Buffer.fresh(shared) for name, shared in self.cx.types.buffers.items()}
         state = State({}, buffers, least={size: 1 for size in self.cx.types.sizes})
+        if self.cx.kernel.target != "gfx942":
+            state.lost = f"target {self.cx.kernel.target} is outside this slice of the checker"
         finals = self.body(self.cx.kernel.body, [state])
         coverage(self.cx, self.blocks, finals)
 
@@ -113,12 +113,11 @@ class _Walker:
 
     def body(self, body: tuple[Stmt, ...], states: list[State]) -> list[State]:
         for i, stmt in enumerate(body):
-            self._live.append(body[i + 1 :])
+            self._later.append(body[i + 1 :])
             states = [after for state in states for after in self._statement(stmt, state)]
-            self._live.pop()
+            self._later.pop()
             if len(states) > MAX_STATES:
-                reason = f"too many cases are open after line {stmt.span.line}"
-                states[0].lost = reason
+                states[0].lost = f"too many cases are open after line {stmt.span.line}"
                 states = states[:1]
         return states
 
@@ -129,30 +128,31 @@ class _Walker:
         try:
             return self._execute(stmt, state)
         except Outside as e:
-            return [self._outside(stmt, state, str(e))]
+            self._outside(stmt, state, str(e))
+            return [state]
 
-    def _outside(self, stmt: Stmt, state: State, construct: str) -> State:
+    def _outside(self, stmt: Stmt, state: State, construct: str) -> None:
         """A construct that this slice does not model: what it may have touched is unknown from here on."""
         reason = f"{construct} (line {stmt.span.line}) is outside this slice of the checker"
         block_all(self.cx, (stmt,), reason)
-        if isinstance(stmt, Assign) and not isinstance(stmt.value, Load | Operand):
-            for target in stmt.targets:
-                state.frags[target] = Top(self.cx.types.frags.get(target), reason)
-        elif isinstance(stmt, Assign):
-            # A read of unknown cells: later writes cannot be told to be safe from it.
+        touches_memory = not isinstance(stmt, Assign) or isinstance(stmt.value, Load | Operand)
+        if touches_memory:
+            # Later accesses cannot be told to be ordered after what this one did.
             state.lost = reason
-        else:
-            state.lost = reason
-        return state
+            return
+        assert isinstance(stmt, Assign)
+        for target in stmt.targets:
+            state.frags[target] = Top(self.cx.types.frags.get(target), reason)
 
     def _execute(self, stmt: Stmt, state: State) -> list[State]:
+        cx = self.cx
         match stmt:
             case Assign():
                 self._assign(stmt, state)
-            case Store():
-                self._store(stmt, state)
+            case Store(value=value):
+                store(cx, state, self._site(stmt), stmt, self._part(state, value))
             case CopyAsync():
-                self._copy(stmt, state)
+                copy_async(cx, state, self._site(stmt), stmt)
             case Commit():
                 for buffer in state.buffers.values():
                     buffer.commit()
@@ -160,75 +160,71 @@ class _Walker:
                 for buffer in state.buffers.values():
                     buffer.wait(pending)
             case Barrier(waves=waves):
-                if waves is not None and waves != self.cx.kernel.waves:
-                    raise Outside(f"a barrier of {waves} of {self.cx.kernel.waves} waves")
-                self.cx.registry.get("divergence", self._site(stmt).number).raise_tier("structure")
+                if waves is not None and waves != cx.kernel.waves:
+                    raise Outside(f"a barrier of {waves} of {cx.kernel.waves} waves")
+                # Every condition and bound on the way here is uniform over the block: index expressions are.
+                cx.registry.get("divergence", self._site(stmt).number).raise_tier("structure")
                 for buffer in state.buffers.values():
                     buffer.barrier()
             case MmaInto():
-                mma_into(self.cx, state, self._site(stmt), stmt)
+                mma_into(cx, state, self._site(stmt), stmt)
             case AssertMatch():
-                assert_match(self.cx, state, self._site(stmt), stmt)
+                assert_match(cx, state, self._site(stmt), stmt)
             case AssertComplete():
-                assert_complete(self.cx, state, self._site(stmt), stmt)
+                assert_complete(cx, state, self._site(stmt), stmt)
             case SchedGroup() | SchedBarrier() | Priority():
                 pass
             case If():
-                return branch(self.cx, stmt, state, self.body)
+                return branch(cx, stmt, state, self.body)
             case For(kind="tiles"):
                 raise Outside("tiles(...)")
             case For():
-                return repeat(self.cx, stmt, state, self.body, self._live_after(stmt))
+                return self._repeat(stmt, state)
             case _:
-                raise Outside(_word(stmt))
+                raise Outside(word(stmt))
         return [state]
 
     def _site(self, stmt: Stmt) -> Site:
         return self.cx.site_of(stmt)
 
-    def _live_after(self, stmt: Stmt) -> Live:
+    def _repeat(self, stmt: For, state: State) -> list[State]:
+        live = self._live_after()
+        self._loops.append(stmt)
+        try:
+            return repeat(self.cx, stmt, state, self.body, live)
+        finally:
+            self._loops.pop()
+
+    def _live_after(self) -> Live:
         """What runs later: the rest of every enclosing block; enclosing loops come round again whole."""
-        later = [s for rest in self._live for s in rest]
-        for frame_body in self._enclosing_loops(stmt):
-            later += frame_body
+        later = [s for rest in self._later for s in rest] + [s for loop in self._loops for s in loop.body]
         nodes = list(walk_body(tuple(later)))
         names = {n.name for n in nodes if isinstance(n, Ref)} | {n.acc for n in nodes if isinstance(n, MmaInto)}
         memory = any(root(v) in self.cx.types.buffers for n in nodes for v in _views(n))
         return Live(frozenset(names), memory)
 
-    def _enclosing_loops(self, stmt: Stmt) -> list[tuple[Stmt, ...]]:
-        return [
-            n.body for n in walk_body(self.cx.kernel.body)
-            if isinstance(n, For) and n is not stmt and any(m is stmt for m in walk_body(n.body))
-        ]  # fmt: skip
-
     # -------------------------------------------------------------------------------------- fragments
 
     def _assign(self, stmt: Assign, state: State) -> None:
-        value = stmt.value
-        match value:
+        match stmt.value:
             case Shared():
                 return
             case Block(counts=counts):
-                self._grid(stmt, counts, state)
+                self._grid(stmt.targets, counts, state)
                 return
-            case _:
-                pass
-        if len(stmt.targets) != 1:
-            raise Outside(_word(value))
-        target = stmt.targets[0]
-        made = self.cx.types.frags.get(target)
-        if made is None:
-            raise Outside(_word(value))
-        state.frags[target] = self._value(stmt, state, made)
+            case value:
+                made = self.cx.types.frags.get(stmt.targets[0])
+                if len(stmt.targets) != 1 or made is None:
+                    raise Outside(word(value))
+                state.frags[stmt.targets[0]] = self._value(stmt, state, made)
 
     def _value(self, stmt: Assign, state: State, made: FragType) -> Fragment:
         value = stmt.value
         match value:
             case Load(view=view):
-                return self._load(stmt, state, view, made)
-            case Operand(src=src):
-                return self._operand(stmt, value, state, src, made)
+                return load(self.cx, state, self._site(stmt), view, made)
+            case Operand():
+                return operand(self.cx, state, self._site(stmt), value, made)
             case MmaAcc():
                 return Acc(made, span=stmt.span)
             case Scalar() | Index():
@@ -236,18 +232,18 @@ class _Walker:
             case Ref(name=name):
                 return self._frag(state, name)
             case Cast(src=src) | Unary(src=src) | Relayout(src=src):
-                return pointwise(self.cx, state, made, (self._part(state, src),), sums=False)
+                return pointwise(self.cx, made, (self._part(state, src),), sums=False)
             case Binary(op=op, lhs=lhs, rhs=rhs):
                 parts = (self._part(state, lhs), self._part(state, rhs))
-                return pointwise(self.cx, state, made, parts, sums=op == "+")
+                return pointwise(self.cx, made, parts, sums=op == "+")
             case Select(condition=condition, x=x, y=y):
                 parts = tuple(self._part(state, p) for p in (condition, x, y))
-                return pointwise(self.cx, state, made, parts, sums=False)
+                return pointwise(self.cx, made, parts, sums=False)
             case Tagged(src=src, components=components) if isinstance(src, Ref) and src.name in state.frags:
                 forms = {axis: self.cx.evaluate(e) for axis, e in components}
                 return claimed(self.cx, state.frags[src.name], forms)
             case _:
-                raise Outside(_word(value))
+                raise Outside(word(value))
 
     def _part(self, state: State, node: Node) -> Fragment:
         if isinstance(node, Ref):
@@ -261,135 +257,14 @@ class _Walker:
             return Same(FragType(self.cx.types.scalars[name], (), (), Uniform()))
         raise Outside(f"the value {name}")
 
-    def _grid(self, stmt: Assign, counts: tuple[object, ...], state: State) -> None:
-        for name, count in zip(stmt.targets, counts, strict=True):
-            extent = self.cx.evaluate(count)  # pyright: ignore[reportArgumentType]
+    def _grid(self, names: tuple[str, ...], counts: tuple[Expr, ...], state: State) -> None:
+        """Block indices. Every `order` is a bijection of the grid by construction, so which one does not matter."""
+        for name, count in zip(names, counts, strict=True):
+            extent = self.cx.evaluate(count)
             state.least[name] = 0
             state.assume(ge(var(name)))
             state.assume(ge(extent - var(name) - 1))
             self.blocks.append((name, extent))
-
-    # ------------------------------------------------------------------------------------------ memory
-
-    def _load(self, stmt: Assign, state: State, view: View, made: FragType) -> Fragment:
-        site = self._site(stmt)
-        if root(view) in self.cx.types.params:
-            return self._global_read(site, state, view, made)
-        cells = self._cells(site, state, view)
-        if cells is None:
-            return Top(made, f"depends on {self.cx.registry.get('bounds', site.number).place}")
-        places = self.cx.places(made)
-        return read_shared(
-            self.cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), made.shape, made
-        )
-
-    def _global_read(self, site: Site, state: State, view: View, made: FragType) -> Fragment:
-        at = self.cx.global_view(view)
-        self._needs(site, state, at.needs)
-        return Tile(global_codes(self.cx, at, at.shape, site.stmt.span), made)
-
-    def _operand(self, stmt: Assign, value: Operand, state: State, src: View, made: FragType) -> Fragment:
-        site = self._site(stmt)
-        if isinstance(src, Ref) and src.name not in self.cx.types.buffers and src.name not in self.cx.types.params:
-            raise Outside("operand(...) of a fragment")
-        if not isinstance(made.map, OperandMap):
-            raise Outside("an operand without a register map")
-        width = k_depth(made.map.acc, value.pack)
-        step = state.reduce(self.cx.evaluate(value.ks))
-        if not step.is_const:
-            raise Outside("a symbolic k-step")
-        columns = slice(step.const * width, (step.const + 1) * width)
-        if root(src) in self.cx.types.params:
-            at = self.cx.global_view(src)
-            self._needs(site, state, at.needs)
-            rows, depth = at.shape
-            self._fits(site, state, columns, depth)
-            codes = global_codes(self.cx, at, (rows, depth), site.stmt.span)[:, columns]
-            return Tile(np.ascontiguousarray(codes), made)
-        cells = self._cells(site, state, src)
-        bounds = self.cx.registry.get("bounds", site.number)
-        if cells is None or not self._fits(site, state, columns, cells.index.shape[1]):
-            return Top(made, f"depends on {bounds.place}")
-        if cells.index.shape[0] != made.shape[0]:
-            raise Outside("an operand of another height than its accumulator")
-        places = self.cx.places(made)
-        index = np.ascontiguousarray(cells.index[:, columns])
-        return read_shared(
-            self.cx, state, Touch(site, cells.buffer, index.ravel(), places.waves, places), made.shape, made
-        )
-
-    def _fits(self, site: Site, state: State, columns: slice, depth: int) -> bool:
-        if 0 <= columns.start and columns.stop <= depth:
-            return True
-        text = f"k {columns.start} to {columns.stop - 1} of a view that is {depth} deep"
-        self._out_of_bounds(site, state, FALSE, text)
-        return False
-
-    def _store(self, stmt: Store, state: State) -> None:
-        site = self._site(stmt)
-        frag = self._part(state, stmt.value)
-        if root(stmt.view) in self.cx.types.params:
-            at = self.cx.global_view(stmt.view)
-            self._needs(site, state, at.needs)
-            store_output(self.cx, state, site, at, frag)
-            return
-        cells = self._cells(site, state, stmt.view)
-        if cells is None:
-            return
-        if isinstance(frag, Same) or frag.type is None:
-            raise Outside("a store of uniform or unknown registers to shared memory")
-        places = self.cx.places(frag.type)
-        write_shared(self.cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), self._codes(frag))
-
-    def _codes(self, frag: Fragment) -> Ints:
-        from argus.dsl.tags.values import accumulator_codes
-        from argus.dsl.tags.domain import Value
-
-        if isinstance(frag, Tile):
-            return frag.codes
-        assert frag.type is not None
-        if isinstance(frag, Acc):
-            return accumulator_codes(self.cx, frag, frag.type.shape)
-        assert isinstance(frag, Top)
-        return self.cx.store.codes(Value(frozenset(), (), top=frag.reason), frag.type.shape)
-
-    def _copy(self, stmt: CopyAsync, state: State) -> None:
-        site = self._site(stmt)
-        if stmt.via != "dma" or root(stmt.src) not in self.cx.types.params:
-            raise Outside(f'copy_async(via="{stmt.via}")')
-        cells = self._cells(site, state, stmt.dst)
-        at = self.cx.global_view(stmt.src)
-        self._needs(site, state, at.needs)
-        if cells is None:
-            return
-        shared = self.cx.buffer(cells.buffer)
-        element_bytes = int(byte_offsets(shared)[1]) if len(byte_offsets(shared)) > 1 else 2
-        del element_bytes
-        from argus.dsl.ir.types import DTYPE_BYTES
-
-        waves = self.cx.copy_waves(byte_offsets(shared)[cells.flat], DTYPE_BYTES[shared.dtype])
-        codes = global_codes(self.cx, at, cells.index.shape, stmt.span)
-        copy_shared(self.cx, state, Touch(site, cells.buffer, cells.flat, waves, None), codes)
-
-    def _cells(self, site: Site, state: State, view: View) -> Cells | None:
-        cells = self.cx.shared_views.resolve(view, self.cx.constant(state))
-        if (cells.index < 0).any():
-            raise Outside("a tile that reaches beyond a shared buffer")
-        return cells if self._needs(site, state, cells.needs) else None
-
-    def _needs(self, site: Site, state: State, needs: tuple[Need, ...]) -> bool:
-        bounds = self.cx.registry.get("bounds", site.number)
-        bounds.raise_tier("affine" if needs else "structure")
-        for need in needs:
-            self._out_of_bounds(site, state, need.formula, need.text)
-        return all(need.formula != FALSE for need in needs)
-
-    def _out_of_bounds(self, site: Site, state: State, inside: Formula, text: str) -> None:
-        loops, span = self.cx.loops(), site.stmt.span
-        bounds = self.cx.registry.get("bounds", site.number)
-        self.cx.must(bounds, state, inside, "affine", lambda: Finding(
-            f"the access leaves its view: {text}", span, loops, fix_class="bounds guard",
-        ))  # fmt: skip
 
 
 def _views(node: Node) -> tuple[View, ...]:
@@ -404,12 +279,15 @@ def _views(node: Node) -> tuple[View, ...]:
             return ()
 
 
-_WORDS = {"Reduce": "reduce(...)", "Mask": "mask(...)", "AsOperand": "as_operand(...)", "Split": "split(...)"}
+_WORDS = {
+    "Reduce": "reduce(...)", "Mask": "mask(...)", "AsOperand": "as_operand(...)", "Split": "split(...)",
+    "Role": "role(...)", "Elect": "elect()", "MBar": "mbar(...)", "AtomicAdd": "atomic_add(...)",
+    "Shift": "shift(...)", "Fence": "fence(...)", "Arrive": "arrive(...)", "AwaitPhase": "await_phase(...)",
+    "MmaWait": "mma_wait(...)", "Shuffle": "shuffle(...)", "Coordinate": "a coordinate as data", "Gather": "gather(...)",
+}  # fmt: skip
 
 
-def _word(node: object) -> str:
+def word(node: object) -> str:
+    """A construct as authors spell it."""
     name = type(node).__name__
     return _WORDS.get(name, name)
-
-
-__all__ = ["Analysis", "Accumulator", "Obligation", "Span", "analyse", "conjunction", "walk"]

@@ -34,7 +34,7 @@ def assert_match(cx: Context, state: State, site: Site, stmt: AssertMatch) -> No
     for d in differences(left, right):
         finding = Finding(
             f"{stmt.x.axis} = {cx.shown(d.want)} on the left, {stmt.y.axis} = {cx.shown(d.got)} on the right",
-            stmt.span, cx.loops(), element=d.first, want=d.want, got=d.got, component=stmt.x.axis,
+            stmt.span, cx.loops(), element=d.first, want=cx.shown(d.want), got=cx.shown(d.got), component=stmt.x.axis,
             producer=x.span, wrong=d.count, total=int(d.where.size),
         )  # fmt: skip
         cx.must(obligation, state, negation(d.bad), "table", lambda finding=finding: finding)

@@ -9,15 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from argus.dsl.diagnostics import Hop, Span
-from argus.dsl.ir import Kernel, Over, Shared, Stmt, TensorParam
-from argus.dsl.ir.types import FragType, Types
+from argus.dsl.ir import Assign, Kernel, Over, Shared, Stmt, TensorParam
+from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Expr, FragMap
 from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
+from argus.dsl.tags.banks import Access, Direction, run_of
 from argus.dsl.tags.domain import ELEMENT_BITS, Acc, Fragment, Ints, Store, Tile
 from argus.dsl.tags.obligations import NEVER, Finding, Goal, Holds, Obligation, Registry, Tier
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tables import NoTable, Places, places
-from argus.dsl.tags.views import GlobalView, Outside, SharedViews, global_view, root
+from argus.dsl.tags.views import GlobalView, Outside, SharedViews, byte_offsets, global_view, root
 
 
 class Oracle(Protocol):
@@ -44,7 +45,11 @@ class Site:
 
     number: int
     stmt: Stmt
-    text: str
+
+    @property
+    def span(self) -> Span:
+        """Of the operation; several may share a statement of the source."""
+        return self.stmt.value.span if isinstance(self.stmt, Assign) else self.stmt.span
 
 
 @dataclass(slots=True, eq=False)
@@ -61,10 +66,11 @@ class Context:
     reduced_axes: frozenset[str] = frozenset()
     written_tensors: frozenset[str] = frozenset()
     shared_views: SharedViews = field(init=False)
+    accesses: dict[tuple[object, ...], Access] = field(default_factory=dict[tuple[object, ...], Access])
+    _offsets: dict[str, Ints] = field(default_factory=dict[str, Ints])
     _places: dict[tuple[FragMap, tuple[int, ...]], Places] = field(
         default_factory=dict[tuple[FragMap, tuple[int, ...]], Places]
     )
-    _wave_words: dict[int, Ints] = field(default_factory=dict[int, Ints])
 
     def __post_init__(self) -> None:
         self.shared_views = SharedViews(dict(self.types.buffers))
@@ -77,7 +83,7 @@ class Context:
         return self.sites[id(stmt)]
 
     def span_of(self, site: int) -> Span | None:
-        return next((s.stmt.span for s in self.sites.values() if s.number == site), None)
+        return next((s.span for s in self.sites.values() if s.number == site), None)
 
     # ------------------------------------------------------------------------------------ expressions
 
@@ -122,6 +128,12 @@ class Context:
         tensor = self.types.params[root(view)]  # pyright: ignore[reportArgumentType]
         return global_view(view, tensor, self.evaluate)  # pyright: ignore[reportArgumentType]
 
+    def byte_offsets(self, buffer: str) -> Ints:
+        """Byte offset in the buffer of each of its cells."""
+        if buffer not in self._offsets:
+            self._offsets[buffer] = byte_offsets(self.buffer(buffer))
+        return self._offsets[buffer]
+
     # ------------------------------------------------------------------------------------------ places
 
     def places(self, frag: FragType) -> Places:
@@ -137,6 +149,19 @@ class Context:
             except NoTable as e:
                 raise Outside(str(e)) from None
         return self._places[key]
+
+    def note_access(
+        self, site: Site, buffer: str, cells: Ints, frag: FragType, direction: Direction, key: object
+    ) -> None:
+        """Remember an access for the bank conflict report; stages of a ring differ by a shift and count once."""
+        if (site.number, key) in self.accesses:
+            return
+        element = self.places(frag).element
+        address = np.where(element >= 0, self.byte_offsets(buffer)[cells][element], -1)
+        self.accesses[site.number, key] = Access(
+            site.number, site.span.line, buffer, direction, address, run_of(frag.map),
+            DTYPE_BYTES[self.buffer(buffer).dtype],
+        )  # fmt: skip
 
     def copy_waves(self, offsets: Ints, element_bytes: int) -> Ints:
         """The wave, as a bit, that copies each cell of a direct-to-LDS copy.

@@ -217,7 +217,9 @@ class _Induction:
                 self._note_exit(path, form, known, phase)
                 if not path.state.refutes(goes_on):
                     path.state.assume(goes_on)
-                    entered.append(path)
+                    # Of several paths most end with the loop: a branch that skips the next fill, for one.
+                    if len(heads) == 1 or self.cx.oracle.consistent(path.state.hypotheses()):
+                        entered.append(path)
             previous = goes_on
             self.cx.env[self.name] = form
             heads = [end for path in entered for end in self._phase(path)]
@@ -230,7 +232,9 @@ class _Induction:
         alive = list[_Path]()
         form = self.start + (self.q + 1) * self.period
         for path in heads:
-            if path.state.refutes(following):
+            if path.state.refutes(following) or (
+                len(heads) > 1 and not self.cx.oracle.consistent((*path.state.hypotheses(), following))
+            ):
                 self._note_exit(path, form, known, self.period)
             else:
                 alive.append(path)

@@ -53,8 +53,8 @@ class Finding:
     stage: int | None = None
     element: tuple[int, ...] | None = None
     byte: int | None = None
-    want: Affine | str = ""
-    got: Affine | str = ""
+    want: str = ""
+    got: str = ""
     component: str | None = None
     producer: Span | None = None
     other: Conflict | None = None

@@ -47,7 +47,7 @@ def register(kernel: Kernel, types: Types, copied: frozenset[str]) -> tuple[Regi
     for node in walk_body(kernel.body):
         if not isinstance(node, Stmt):  # pyright: ignore[reportArgumentType]
             continue
-        site = sites[id(node)] = Site(len(sites), node, "")
+        site = sites[id(node)] = Site(len(sites), node)
         _statement(registry, site, node, types, copied)
         if isinstance(node, Store) and root(node.view) in types.params:
             tensor = root(node.view)

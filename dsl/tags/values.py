@@ -24,7 +24,6 @@ from argus.dsl.tags.domain import (
     Value,
     Window,
 )
-from argus.dsl.tags.state import State
 from argus.dsl.tags.views import GlobalView
 
 
@@ -71,7 +70,7 @@ def as_tile(cx: Context, frag: Fragment) -> Tile | Top:
     return frag
 
 
-def pointwise(cx: Context, state: State, made: FragType, parts: tuple[Fragment, ...], *, sums: bool) -> Fragment:
+def pointwise(cx: Context, made: FragType, parts: tuple[Fragment, ...], *, sums: bool) -> Fragment:
     """An elementwise operation: equal tags stay, origins unite; `sums` lets reduced coordinates add up."""
     for part in parts:
         if isinstance(part, Top):

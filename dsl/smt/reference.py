@@ -1,0 +1,141 @@
+"""What a kernel's contract says its outputs are, in fp64: products summed over the reduced axes, then the epilogue.
+
+`ensures` fixes the flow of data, not the function. Where the text applies pointwise operations to an accumulator
+between its last MMA and the store, they are applied to the true sums here; what is compared is therefore the flow.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from argus.dsl.ir import (
+    Assign,
+    Binary,
+    Cast,
+    Ensures,
+    For,
+    If,
+    Index,
+    Kernel,
+    MmaInto,
+    Node,
+    Ref,
+    Scalar,
+    Select,
+    Store,
+    TensorParam,
+    Unary,
+)
+from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.layout import evaluate
+from argus.dsl.tags.views import root
+
+Floats = npt.NDArray[np.float64]
+Inputs = Mapping[str, "Floats | float"]
+
+
+def outputs(core: Kernel, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str, Floats]:
+    """The wanted value of each output for which this module can tell it."""
+    out = dict[str, Floats]()
+    for ensures in core.ensures:
+        sums = contraction(ensures, core, inputs)
+        if sums is None:
+            continue
+        wanted = epilogue(core, ensures.tensor, sums, inputs, sizes)
+        if wanted is not None:
+            out[ensures.tensor] = wanted
+    return out
+
+
+def contraction(ensures: Ensures, core: Kernel, inputs: Inputs) -> Floats | None:
+    """Over the reduced axes, the sum of products of the origins; None if an origin is no input with named axes."""
+    letters = dict[str, str]()
+    parts, arrays = list[str](), list[Floats]()
+    params = {p.name: p for p in core.params if isinstance(p, TensorParam)}
+    for name in ensures.uses:
+        value = inputs.get(name)
+        if name not in params or not isinstance(value, np.ndarray) or not all(params[name].axes):
+            return None
+        for axis in params[name].axes:
+            letters.setdefault(axis, string.ascii_letters[len(letters)])
+        parts.append("".join(letters[axis] for axis in params[name].axes))
+        arrays.append(value)
+    if not arrays or any(axis not in letters for axis in ensures.index):
+        return None
+    return np.einsum(f"{','.join(parts)}->{''.join(letters[a] for a in ensures.index)}", *arrays)
+
+
+def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Mapping[str, int]) -> Floats | None:
+    """The pointwise operations between accumulator and store, applied to the sums; None if they are not that simple."""
+    if any(isinstance(n, Binary | Unary | Select) for loop in core.body if isinstance(loop, For | If) for n in walk_body(loop.body)):
+        return None
+    accumulators = {n.acc for n in walk_body(core.body) if isinstance(n, MmaInto)}
+    env = dict[str, "Floats | float"](dict.fromkeys(accumulators, sums)) | {
+        name: value for name, value in inputs.items() if isinstance(value, float)
+    }
+    made_of = {name: {name} for name in accumulators}
+    wanted: Floats | None = None
+    for stmt in core.body:
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Binary | Unary | Select | Cast | Ref):
+            used = {n.name for n in walk_body((stmt,)) if isinstance(n, Ref)}
+            sources = set[str]().union(*(made_of.get(name, set[str]()) for name in used))
+            if len(sources) > 1:
+                return None  # partial sums are added up here: which ones is what is to be found out
+            value = _value(stmt.value, env, sizes)
+            if value is None:
+                continue
+            env[stmt.targets[0]] = value
+            made_of[stmt.targets[0]] = sources
+        elif isinstance(stmt, Store) and root(stmt.view) == tensor and isinstance(stmt.value, Ref):
+            value = env.get(stmt.value.name)
+            if value is None:
+                return None
+            wanted = np.broadcast_to(np.asarray(value, np.float64), sums.shape)
+    return sums if wanted is None else wanted
+
+
+_BINARY: Mapping[str, Callable[..., Floats]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "max": np.maximum, "min": np.minimum,
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+    "&": np.logical_and, "|": np.logical_or,
+}  # fmt: skip
+_UNARY: Mapping[str, Callable[..., Floats]] = {
+    "neg": np.negative, "not": np.logical_not, "exp2": np.exp2, "exp": np.exp, "log2": np.log2, "sqrt": np.sqrt,
+    "abs": np.abs, "tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0), "rcp": lambda x: 1.0 / x,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x), "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+    "silu": lambda x: x / (1.0 + np.exp(-x)),
+}  # fmt: skip
+
+
+def _value(node: Node, env: Mapping[str, Floats | float], sizes: Mapping[str, int]) -> Floats | float | None:
+    match node:
+        case Ref(name=name):
+            return env.get(name)
+        case Scalar(value=value):
+            return value
+        case Index(expr=expr):
+            try:
+                return float(evaluate(expr, sizes))
+            except KeyError:
+                return None
+        case Cast(src=src):
+            return _value(src, env, sizes)
+        case Unary(op=op, src=src):
+            return _applied(_UNARY[op], _value(src, env, sizes))
+        case Binary(op=op, lhs=lhs, rhs=rhs):
+            return _applied(_BINARY[op], _value(lhs, env, sizes), _value(rhs, env, sizes))
+        case Select(condition=condition, x=x, y=y):
+            return _applied(np.where, *(_value(p, env, sizes) for p in (condition, x, y)))
+        case _:
+            return None
+
+
+def _applied(function: Callable[..., Floats], *values: Floats | float | None) -> Floats | None:
+    if any(v is None for v in values):
+        return None
+    with np.errstate(all="ignore"):
+        return function(*values)

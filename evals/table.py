@@ -23,6 +23,7 @@ from argus.dsl.transform import to_core
 from argus.evals.space import random_schedule
 from argus.tools.compile import assembly_report
 
+SCHEMA_VERSION = 1
 DEFAULT = "gemm-bf16-4096.json"
 
 
@@ -57,6 +58,37 @@ class Table(BaseModel, frozen=True):
 
     def random_median(self, budget: int, seeds: Iterable[int]) -> float:
         return median(self.random_search(budget, seed) for seed in seeds)
+
+
+class TableSummary(BaseModel, frozen=True):
+    """`argus eval table --json`. Times are estimates in microseconds."""
+
+    schema_version: int = SCHEMA_VERSION
+    path: str
+    task: str
+    dtype: str
+    shape: dict[str, int]
+    seed: int
+    schedules: int
+    compiled: int
+    best_us: float | None = None
+    median_us: float | None = None
+
+    @classmethod
+    def of(cls, table: Table, path: Path) -> TableSummary:
+        """What there is to say about a table that was written to `path`."""
+        return cls(
+            path=str(path), task=table.task, dtype=table.dtype, shape=table.shape, seed=table.seed,
+            schedules=len(table.entries), compiled=len(table.times), best_us=min(table.times, default=None),
+            median_us=median(table.times) if table.times else None,
+        )  # fmt: skip
+
+    def render(self) -> str:
+        """One line, two if anything compiled."""
+        lines = [f"{self.path}: {self.compiled} of {self.schedules} schedules have an estimate"]
+        if self.best_us is not None:
+            lines.append(f"best {self.best_us:,.1f} us, median {self.median_us:,.1f} us, estimated")
+        return "\n".join(lines)
 
 
 def stored(name: str = DEFAULT) -> Table:

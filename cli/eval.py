@@ -1,0 +1,98 @@
+"""`argus eval`: suites that put figures on what the parts promise."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from argus.cli.output import fail, print_json
+from argus.cli.shapes import parse_shape
+from argus.dsl.diagnostics import KernelError, ToolchainError
+from argus.dsl.kernels import make_problem, task_named
+from argus.evals.checker import evaluate_checker, save_faults
+from argus.evals.table import TableSummary, build, save
+from argus.tools.compile import DEFAULT_CACHE
+
+app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, table.")
+
+Seed = Annotated[int, typer.Option(help="Of every draw.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+@app.command()
+def checker(
+    count: Annotated[int, typer.Option(help="Mutants.", min=1)] = 240,
+    seed: Seed = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--save", help="Folder for mutants that show a defect.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Judge the checker by mutants and the interpreter.
+
+    Exit 1: a wrong kernel was proved, a right one refuted or not proved, or too few wrong ones were refuted.
+    """
+    report = evaluate_checker(count=count, seed=seed, progress=_Progress("judged"))
+    if folder is not None:
+        try:
+            save_faults(report, folder)
+        except OSError as error:
+            fail("store", error.strerror or str(error), str(folder), json=json)
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.ok else 1)
+
+
+@app.command()
+def table(
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    count: Annotated[int, typer.Option(help="Schedules.", min=1)] = 2000,
+    seed: Seed = 0,
+    shape: Annotated[str | None, typer.Option(help="Sizes: m=4096,n=4096,k=4096.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Input type, e.g. bf16.")] = None,
+    cache: Annotated[
+        Path, typer.Option(help="Folder of compiled kernels: what is there is not compiled anew.")
+    ] = DEFAULT_CACHE,
+    json: Json = False,
+) -> None:
+    """Compile random GEMM schedules and write down their estimates. Minutes to an hour."""
+    if not out.parent.is_dir():
+        fail("input", "the folder does not exist", str(out.parent), json=json)
+    try:
+        problem = make_problem(task_named("gemm"), shape=parse_shape(shape, json=json), dtype=dtype)
+        progress = _Progress("compiled")
+        work = build(problem, count=count, seed=seed, cache=cache, progress=lambda done, _: progress(done, count))
+        built = asyncio.run(work)
+        save(built, out)
+    except KernelError as error:
+        fail("input", error.diagnostic.message, hint=error.diagnostic.hint, json=json)
+    except ToolchainError as error:
+        fail("toolchain", str(error), json=json)
+    except OSError as error:
+        fail("store", error.strerror or str(error), str(error.filename or out), json=json)
+    summary = TableSummary.of(built, out)
+    if json:
+        print_json(summary)
+    else:
+        typer.echo(summary.render())
+    raise typer.Exit(code=0 if summary.compiled else 1)
+
+
+class _Progress:
+    """`done/total` on standard error: one line that changes on a terminal, else a line every tenth."""
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._live:
+            typer.echo(f"\r{done}/{total} {self._word}" + ("\n" if done == total else ""), err=True, nl=False)
+        elif done == total or done % max(1, total // 10) == 0:
+            typer.echo(f"{done}/{total} {self._word}", err=True)

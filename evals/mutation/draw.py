@@ -1,0 +1,102 @@
+"""Wrong kernels by single edits, as a tired author would make them. The contract is never touched.
+
+Whether a mutant is wrong is not this module's business: some edits change nothing that matters, and the interpreter
+says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from argus.dsl import ir
+from argus.dsl.diagnostics import KernelError
+from argus.dsl.frontend import parse
+from argus.dsl.ir.canonical import canonical_sha
+from argus.dsl.ir.printer import show
+from argus.dsl.ir.verify import verify
+from argus.dsl.transform import to_core
+from argus.evals.mutation.operators import OPERATORS
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One edited kernel.
+
+    Attributes:
+        origin: Name of the kernel that was edited.
+        text: What the checker is given.
+        sha: Canonical hash of its core form: two texts that mean the same are one mutant.
+    """
+
+    operator: str
+    origin: str
+    text: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Mutants in the order drawn, and how many edits the front end refused."""
+
+    mutants: tuple[Mutant, ...]
+    rejected: int
+
+
+def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int) -> Drawn:
+    """Distinct, well-formed mutants of named kernel texts, as many of each operator as there are, up to `count`.
+
+    Args:
+        kernels: Names and texts; mutants that equal one of these are left out.
+        count: Fewer come back when the operators yield fewer.
+        seed: Of the order in which edits are drawn.
+    """
+    parsed = [(name, parse(text)) for name, text in kernels]
+    seen = {canonical_sha(to_core(kernel)) for _, kernel in parsed}
+    random = Random(seed)
+    decks = {name: _shuffled(name, parsed, random) for name in OPERATORS}
+    found: list[Mutant] = []
+    rejected = 0
+    while decks and len(found) < count:
+        for name in list(decks):
+            if len(found) == count:
+                break
+            mutant = None
+            for origin, candidate in decks[name]:
+                mutant = _made(name, origin, candidate)
+                rejected += mutant is None
+                if mutant is not None and mutant.sha not in seen:
+                    break
+                mutant = None
+            if mutant is None:
+                del decks[name]
+            else:
+                seen.add(mutant.sha)
+                found.append(mutant)
+    return Drawn(tuple(found), rejected)
+
+
+def _shuffled(
+    operator: str, kernels: Sequence[tuple[str, ir.Kernel]], random: Random
+) -> Iterator[tuple[str, ir.Kernel]]:
+    """All edits of an operator; kernels take turns, so that one with many sites does not crowd out the others."""
+    edits = {origin: list(OPERATORS[operator](kernel)) for origin, kernel in kernels}
+    for listed in edits.values():
+        random.shuffle(listed)
+    order = list(edits)
+    random.shuffle(order)
+    deck = [(origin, edits[origin][turn]) for turn in range(max(map(len, edits.values()), default=0))
+            for origin in order if turn < len(edits[origin])]  # fmt: skip
+    return iter(deck)
+
+
+def _made(operator: str, origin: str, candidate: ir.Kernel) -> Mutant | None:
+    """None if the front end or the verifier refuses the text."""
+    text = show(candidate)
+    try:
+        core = to_core(parse(text))
+        verify(core)
+    except KernelError:
+        return None
+    return Mutant(operator, origin, text, canonical_sha(core))

@@ -1,0 +1,55 @@
+"""Mutants: well formed, distinct, reproducible, and never with another contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from argus.dsl.frontend import parse
+from argus.dsl.ir.contract import contract_sha
+from argus.dsl.kernels import families, make_problem, task_named
+from argus.evals.mutation.draw import Drawn, draw
+from argus.evals.mutation.operators import OPERATORS
+from argus.evals.subjects import SCHEDULES, Subject, family_kernels, subjects
+
+
+def text_of(name: str) -> str:
+    return families()["gemm"].text(SCHEDULES[name], make_problem(task_named("gemm")))
+
+
+SMALL = (("one-wave", text_of("one-wave")), ("ring", text_of("ring")))
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Drawn:
+    return draw(SMALL, count=80, seed=3)
+
+
+def test_equal_seeds_give_equal_mutants_and_others_do_not(drawn: Drawn) -> None:
+    assert draw(SMALL, count=80, seed=3) == drawn
+    assert {m.sha for m in draw(SMALL, count=80, seed=4).mutants} != {m.sha for m in drawn.mutants}
+
+
+def test_mutants_are_distinct_and_keep_the_contract(drawn: Drawn) -> None:
+    assert len({m.sha for m in drawn.mutants}) == len(drawn.mutants) == 80
+    wanted = {name: contract_sha(parse(text)) for name, text in SMALL}
+    assert all(contract_sha(parse(m.text)) == wanted[m.origin] for m in drawn.mutants)
+    assert drawn.rejected > 0
+
+
+def test_mutants_come_from_many_operators_evenly(drawn: Drawn) -> None:
+    counts = [sum(m.operator == name for m in drawn.mutants) for name in OPERATORS]
+    assert sum(c > 0 for c in counts) >= 20
+    # Operators with few places run out early; no other may take more than one above its share.
+    assert max(counts) <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_operator_finds_a_place_in_some_kernel(operator: str) -> None:
+    assert any(next(OPERATORS[operator](parse(s.text)), None) for s in subjects())
+
+
+def test_kernels_to_mutate_have_distinct_names_and_small_tiles() -> None:
+    kernels: list[Subject] = family_kernels()
+    assert len({k.name for k in kernels}) == len(kernels) >= 12
+    assert all(max(s.tile[:2]) <= 64 for s in SCHEDULES.values())

@@ -1,0 +1,46 @@
+"""Numbers with their units, and whether they were computed or measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from argus.agents.attempt import TimeKind
+from argus.graph.report.markup import Html, h, markup
+
+
+def us(time: float) -> str:
+    """Microseconds, to a tenth below 1,000."""
+    return f"{time:,.0f} µs" if time >= 999.95 else f"{time:,.1f} µs"
+
+
+def timed(time: float | None, kind: TimeKind = "estimated") -> Html:
+    """A time and how it was found."""
+    return markup("–") if time is None else markup((us(time), " ", label(kind)))
+
+
+def label(kind: TimeKind = "estimated") -> Html:
+    if kind == "measured":
+        return h("span", "measured", class_="kind", title="the median of timed launches on a GPU")
+    return h("span", "est", class_="kind", title="computed from the compiled code, not measured")
+
+
+def times(factor: float | None) -> str:
+    """A speedup: 1.33×."""
+    return "–" if factor is None else f"{factor:,.2f}×"
+
+
+def gained(log_gain: float) -> str:
+    return times(math.exp(log_gain))
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def shape_text(sizes: Mapping[str, int]) -> str:
+    return "×".join(f"{v:,}".replace(",", " ") if v >= 10_000 else str(v) for v in sizes.values())
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

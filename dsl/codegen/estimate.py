@@ -37,7 +37,7 @@ class _Round:
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """One round on one CU: clk until the next round can start, clk that stores drain longer, and what a wave takes."""
+    """One round on one CU: clk until the next can start, clk that its stores drain longer, and what a wave takes."""
 
     clk: float
     drain_clk: float
@@ -127,14 +127,12 @@ def _cost(way: Path, work: Workload, resident: int) -> _Cost:
     )
     ends = translate(way.prologue + way.body + way.epilogue, meets, work.conflicts, repeats=False)
     clk, drained = run_once(ends, residency)
+    drain = drained - clk
     trips = _trips(way, work)
-    around = busy(prologue).plus(busy(epilogue))
     trip = busy(body)
     if body:
-        steady = _steady_clk(body, residency)
-        clk += (trips - 1) * max(steady, _busiest_clk(trip, residency))
-    wave = around.plus(trip, trips)
-    return _Cost(max(clk, _busiest_clk(wave, residency)), drained - clk if drained > clk else 0.0, wave)
+        clk += (trips - 1) * max(_steady_clk(body, residency), _busiest_clk(trip, residency))
+    return _Cost(clk, drain, busy(prologue).plus(busy(epilogue)).plus(trip, trips))
 
 
 def _trips(way: Path, work: Workload) -> float:

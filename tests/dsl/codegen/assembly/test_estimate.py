@@ -165,6 +165,16 @@ def test_peeled_and_unrolled_iterations_count_once(golden: Golden) -> None:
         assert isclose(odd / even, (4096 + 96) / 4096, rel_tol=0.001)
 
 
+def test_mfmas_beside_the_loop_shorten_it(asm: Asm) -> None:
+    """A last iteration peeled off the loop is work that the loop does not do."""
+    tile = "\n".join(["v_mfma_f32_32x32x8_f16 v[0:15], v[64:65], v[66:67], v[0:15]"] * 16)
+    work = Workload(128, 128, 4096, 128, 128, 32, 4)
+    plain, peeled = (f".L1:\n{tile}\ns_cbranch_scc1 .L1\n{rest}" for rest in ("", tile))
+    us = [estimate(parse_kernel(asm(x)), work) for x in (plain, peeled)]
+    assert isclose(us[0].resources_us["mfma"], us[1].resources_us["mfma"], rel_tol=1e-9)
+    assert isclose(us[0].time_us, us[1].time_us, rel_tol=0.01)
+
+
 def test_split_k_fills_the_machine(golden: Golden) -> None:
     kernel = parse_kernel(golden("interleaved_128"))
     few = Workload(512, 512, 65536, 128, 128, 32, 4)
@@ -221,6 +231,16 @@ def test_registers_cost_occupancy(golden: Golden) -> None:
     kernel = parse_kernel(golden("single_64"))
     fat = replace(kernel, metadata=replace(kernel.metadata, allocated_vgprs=512))
     assert estimate(fat, WORK["single_64"]).time_us > 1.5 * estimate(kernel, WORK["single_64"]).time_us
+
+
+def test_the_kernel_ends_when_its_stores_have_drained(asm: Asm) -> None:
+    """Blocks compute, then one for each CU writes 1 MB; its waves are through long before the fabric is."""
+    lines = ["s_nop 15"] * 320 + ["global_store_dwordx4 v[0:1], v[4:7], off"] * 64
+    work = Workload(304 * 512, 512, 8, 512, 512, 8, 16, out_bytes=1)
+    got = estimate(parse_kernel(asm("\n".join(lines), threads=1024)), work)
+    computed = 320 * 16 * 4 / gfx942.CLOCK_MHZ
+    drained = 304 * 64 * 16 * 1024 / gfx942.FABRIC_BYTES_PER_US
+    assert isclose(got.time_us, computed + drained + gfx942.LAUNCH_US, rel_tol=0.02)
 
 
 def test_unknown_matrix_instruction(golden: Golden) -> None:

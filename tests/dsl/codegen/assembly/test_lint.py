@@ -18,6 +18,7 @@ LOAD = "global_load_dwordx4 v[4:7], v[0:1], off"
 COPY = "buffer_load_dword v9, s[4:7], 0 offen lds"
 STORE = "ds_write_b128 v0, v[4:7]"
 READ = "ds_read_b128 v[4:7], v0"
+SCALAR = "s_load_dword s8, s[0:1], 0x0"
 USE = "v_add_f32_e32 v8, v4, v8"
 
 
@@ -131,6 +132,21 @@ def test_one_path_suffices(asm: Asm) -> None:
     """The way that skips the wait counts, wherever it comes from."""
     found = lint(parse_kernel(asm(f"{LOAD}\ns_cbranch_scc1 .L1\ns_waitcnt vmcnt(0)\n.L1:\n{USE}")))
     assert [x.partition(" ")[2].partition(":")[0] for x in found] == ["8"]
+
+
+def test_the_path_with_fewest_younger_operations_counts(asm: Asm) -> None:
+    """A count that suffices after another load does not suffice without it."""
+    text = f"{LOAD}\ns_cbranch_scc1 .L1\nglobal_store_dword v[0:1], v9, off\n.L1:\ns_waitcnt vmcnt(1)\n{USE}"
+    assert len(lint(parse_kernel(asm(text)))) == 1
+    assert lint(parse_kernel(asm(text.replace("vmcnt(1)", "vmcnt(0)")))) == ()
+
+
+@pytest.mark.parametrize("arms", [("s_nop 0", SCALAR), (SCALAR, "s_nop 0")])
+def test_a_scalar_load_on_one_path_spoils_the_count(asm: Asm, arms: tuple[str, str]) -> None:
+    before = f"{READ}\ns_cbranch_scc1 .L1\n{arms[0]}\ns_branch .L2\n.L1:\n{arms[1]}\n.L2:"
+    text = f"{before}\nds_read_b32 v9, v0\ns_waitcnt lgkmcnt(1)\n{USE}"
+    assert len(lint(parse_kernel(asm(text)))) == 1
+    assert lint(parse_kernel(asm(text.replace(SCALAR, "s_nop 0")))) == ()
 
 
 def test_every_path_waits(asm: Asm) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 from typing import ClassVar, Protocol
 
@@ -114,6 +114,15 @@ def test_counted_waits_keep_loads_in_flight(trip: Trip) -> None:
     assert drained > LATENCY
     assert isclose(one_ahead, drained / 2, rel_tol=0.1)
     assert isclose(five_ahead, 4 * 32, rel_tol=0.2)
+
+
+def test_loads_come_from_several_levels(asm: Callable[..., str]) -> None:
+    """Of a lone wave's trips, a quarter waits 1000 clk and the others 200."""
+    mix = replace(MEMORY, load_levels=((0.75, 200.0), (1.0, 1000.0)))
+    kernel = parse_kernel(asm(f".L1:\n{LOAD}\ns_waitcnt vmcnt(0)\ns_cbranch_scc1 .L1"))
+    body = translate(path(kernel, main_loop(kernel)).body, mix, NO_CONFLICTS, repeats=True)
+    clk = run_steady(body, Residency(1, 1), warm=4, measured=40)
+    assert isclose(clk, 0.75 * 200 + 0.25 * 1000 + 48, rel_tol=0.05)
 
 
 def test_two_blocks_overlap(trip: Trip) -> None:

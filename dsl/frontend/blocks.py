@@ -43,8 +43,9 @@ def read_for(ctx: Context, node: ast.For, read_body: ReadBody) -> For:
         hint = "write range(n), range(a, b), unroll(n) or tiles(m, n)"
         raise ctx.error(Code.FORBIDDEN, node.iter, "loops run over range, unroll or tiles", hint)
     names = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-    for name in names:
-        ctx.name_of(name, "a loop variable")
+    spelled = [ctx.name_of(name, "a loop variable") for name in names]
+    if len(set(spelled)) < len(spelled):
+        raise ctx.error(Code.BAD_CALL, node.target, "two loop variables have one name", "use different names")
     kind = call.func.id
     order = "rows"
     match kind:
@@ -67,8 +68,6 @@ def read_for(ctx: Context, node: ast.For, read_body: ReadBody) -> For:
         raise ctx.error(Code.BAD_CALL, node.target, f"{len(names)} names for {want} loop variable{'s' * (want > 1)}")
     with ctx.scope.block():
         targets = tuple(_loop_variable(ctx, cast("ast.Name", name)) for name in names)
-        if len(set(targets)) < len(targets):
-            raise ctx.error(Code.BAD_CALL, node.target, "two loop variables have one name", "use different names")
         if kind == "tiles" and ctx.source.core:
             ctx.scope.bind(f"{targets[0]}.n", Item(Kind.INDEX))
         body = _block(ctx, node, node.body, read_body)

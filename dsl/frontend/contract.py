@@ -164,7 +164,12 @@ class Clauses:
         item = ctx.read(ctx, node)
         if item.kind is not Kind.INDEX:
             raise ctx.error(Code.CONTRACT, node, "`where` is about sizes", "write assume(…) for data")
-        return cast("Expr", item.value)
+        predicate = cast("Expr", item.value)
+        for name in sorted(names(predicate)):
+            if ctx.fixed.get(name) != SIZE:
+                hint = "sizes are the names in the signature's extents"
+                raise ctx.error(Code.CONTRACT, node, f"`where` is about sizes, and `{name}` is none", hint)
+        return predicate
 
     # Tags and sizes are the names that a predicate over coordinates may use.
     def _coordinates(self, node: ast.expr) -> Expr:

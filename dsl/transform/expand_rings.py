@@ -49,7 +49,7 @@ from argus.dsl.ir.rewrite import map_children, walk_body
 from argus.dsl.ir.shapes import Types, view_type
 from argus.dsl.layout import ONE, ZERO, Const, Expr, Op, Var
 from argus.dsl.transform.blocks import Body, with_bodies
-from argus.dsl.transform.ring_counts import per_iteration
+from argus.dsl.transform.ring_counts import count, per_iteration
 from argus.dsl.transform.ring_styles import Style, ring_styles
 from argus.dsl.transform.ring_waits import group_waits
 
@@ -137,6 +137,9 @@ class _Expander:
                 return self._use(node)
             case For():
                 return (self._loop(node),)
+            case If():
+                self._demand_equal_paths(node)
+                return (self._inside(node),)
             case MmaWait(pending=0):
                 return (node, *self._free_held(node))
             case Role():
@@ -146,6 +149,11 @@ class _Expander:
                 return (out,)
             case _:
                 return (self._inside(node),)
+
+    def _demand_equal_paths(self, node: If) -> None:
+        for ring in self.rings:
+            count((node,), ring, "fill")
+            count((node,), ring, "use")
 
     def _inside(self, node: Stmt) -> Stmt:
         node = with_bodies(node, self.block) if isinstance(node, If | Role | Elect) else node

@@ -18,7 +18,7 @@ class GemmSchedule(BaseModel):
         grid: Waves along block rows and block columns.
         atom: The MFMA shape, `MxNxK`.
         pack: k-steps merged into one LDS read of an operand: 1 reads 8 bytes a lane, 2 reads 16.
-        vector: Bytes a lane moves at a time from global memory (and into LDS); direct-to-LDS moves 4 whatever this says.
+        vector: Bytes a lane moves at a time from global memory and into LDS; direct-to-LDS always moves 4.
         staging: `register`: global → registers → LDS; `dma`: global → LDS directly.
         stages: LDS stages.
         prefetch: With one stage: load the next tile into registers while this one is computed.

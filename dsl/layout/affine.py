@@ -130,7 +130,8 @@ def _opaque(kind: AtomKind, args: tuple[Affine, ...]) -> Affine:
     return Affine(0, ((Atom(text, kind, args), 1),))
 
 
-def _product(a: Affine, b: Affine) -> Affine:
+def product(a: Affine, b: Affine) -> Affine:
+    """`a * b`; opaque when neither is a constant."""
     if a.is_const:
         return b * a.const
     if b.is_const:
@@ -178,13 +179,13 @@ def _combine(kind: str, a: Affine, b: Affine) -> Affine:
         case "-":
             return a - b
         case "*":
-            return _product(a, b)
+            return product(a, b)
         case "//":
             return _division(a, b)
         case "cdiv":
             return floordiv(a + (b.const - 1), b.const) if b.is_const and b.const > 0 else -_division(-a, b)
         case "%":
-            return a - _product(_division(a, b), b)
+            return a - product(_division(a, b), b)
         case "min" | "max":
             return _extreme(kind, a, b)
         case _:

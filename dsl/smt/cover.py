@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from argus.dsl.layout.affine import (
     Affine,
     And,
     Atom,
-    Eq,
     Formula,
     Ge,
     conjunction,
@@ -23,6 +24,7 @@ from argus.dsl.layout.affine import (
     eq,
     evaluate_affine,
     evaluate_formula,
+    formula_variables,
     ge,
     ne,
     negation,
@@ -30,7 +32,7 @@ from argus.dsl.layout.affine import (
     substitute_formula,
     var,
 )
-from argus.dsl.tags.domain import Domain, Term, Window
+from argus.dsl.tags.domain import Domain, Ints, Term, Window
 from argus.dsl.tags.obligations import Box, CoversOnce, WritesOnce
 
 Run = tuple[int, int, int]
@@ -79,18 +81,12 @@ def _box_family(box: Box, points: Sequence[Affine], blocks: tuple[Domain, ...]) 
     )
     domains = (*blocks, *box.domains)
     bound = {d.symbol for d in domains}
-    given = tuple(f for f in box.given if not _symbols(f).isdisjoint(bound))
+    given = tuple(f for f in box.given if not formula_variables(f).isdisjoint(bound))
     return Family(axes, domains, given)
 
 
 def _windows(windows: tuple[Window, ...], axis: int) -> tuple[tuple[Affine, Affine], ...]:
     return tuple((w.lo, w.hi) for w in windows if w.axis == str(axis))
-
-
-def _symbols(f: Formula) -> frozenset[str]:
-    from argus.dsl.layout.affine import formula_variables
-
-    return formula_variables(f)
 
 
 # ----------------------------------------------------------------------------------------- as formulas
@@ -138,8 +134,9 @@ class Counter:
             weight *= weights.pop()
             inside = disjunction(conjunction((ge(offset - a), ge(Affine(b - 1) - offset))) for a, b, _ in axis.runs)
             member.append(inside)
+        for axis in family.axes:
             for lo, hi in axis.windows:
-                member += [ge(axis.point - lo), ge(hi - axis.point - 1)]
+                member += [ge(axis.point - substitute_affine(lo, solved)), ge(substitute_affine(hi, solved) - axis.point - 1)]
         member += [substitute_formula(d.guard, solved) for d in family.domains if d.symbol in solved]
         member += [substitute_formula(f, solved) for f in family.given]
         held = conjunction(member)
@@ -275,24 +272,24 @@ def output_violated(claim: WritesOnce, points: Sequence[str]) -> list[Formula]:
 # ------------------------------------------------------------------------------------------- by counting
 
 
-MOST_VALUES = 64
+MOST_VALUES = 64  # of one symbol; sizes tried by counting are small
+MOST_POINTS = 1 << 20
 
 
-def miscounted(families: Sequence[Family], sizes: dict[str, int], extents: Sequence[int]) -> tuple[int, ...] | None:
-    """A point of the box of these extents that is not held exactly once at concrete sizes, by enumeration.
+def tally(families: Sequence[Family], env: dict[str, int], extents: Sequence[int]) -> Ints | None:
+    """How often each point of a box is held at concrete sizes, by enumeration; None if the box is too large.
 
-    The families' points must be the symbols `x0`, `x1`, ….
+    Raises:
+        KeyError: If a symbol has no value.
     """
-    import numpy as np
-
+    if any(e <= 0 for e in extents) or int(np.prod(extents)) > MOST_POINTS:
+        return None
     counts = np.zeros(tuple(extents), np.int64)
     for family in families:
-        for env in _values(family.domains, dict(sizes)):
-            if not all(evaluate_formula(f, env) for f in family.given):
-                continue
-            _add(counts, family, env)
-    bad = np.argwhere(counts != 1)
-    return tuple(int(i) for i in bad[0]) if len(bad) else None
+        for values in _values(family.domains, dict(env)):
+            if all(evaluate_formula(f, values) for f in family.given):
+                _add(counts, family, values)
+    return counts
 
 
 def _values(domains: tuple[Domain, ...], env: dict[str, int]) -> list[dict[str, int]]:
@@ -306,29 +303,13 @@ def _values(domains: tuple[Domain, ...], env: dict[str, int]) -> list[dict[str, 
     return envs
 
 
-def _add(counts: object, family: Family, env: dict[str, int]) -> None:
-    spans = list[list[tuple[int, int, int]]]()
-    for i, axis in enumerate(family.axes):
+def _add(counts: Ints, family: Family, env: dict[str, int]) -> None:
+    spans = list[list[Run]]()
+    for extent, axis in zip(counts.shape, family.axes, strict=True):
         base = evaluate_affine(axis.base, env)
-        extent = counts.shape[i]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
-        lo = max([0, *(evaluate_affine(w, env) for w, _ in axis.windows)])
-        hi = min([extent, *(evaluate_affine(w, env) for _, w in axis.windows)])
-        spans.append([(max(base + a, lo), min(base + b, hi), n) for a, b, n in axis.runs])
+        low = max([0, *(evaluate_affine(lo, env) for lo, _ in axis.windows)])
+        high = min([extent, *(evaluate_affine(hi, env) for _, hi in axis.windows)])
+        spans.append([(max(base + a, low), min(base + b, high), n) for a, b, n in axis.runs])
     for pick in product(*spans):
         if all(a < b for a, b, _ in pick):
-            weight = 1
-            for _, _, n in pick:
-                weight *= n
-            counts[tuple(slice(a, b) for a, b, _ in pick)] += weight  # pyright: ignore[reportIndexIssue]
-
-
-__all__ = [
-    "Counter",
-    "Eq",
-    "Family",
-    "NotCountable",
-    "miscounted",
-    "output_violated",
-    "padding_summed",
-    "reduction_violated",
-]
+            counts[tuple(slice(a, b) for a, b, _ in pick)] += int(np.prod([n for _, _, n in pick]))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from argus.dsl.diagnostics import Counterexample
-from argus.dsl.layout.affine import Formula, conjunction, evaluate_affine, ge, negation, var
+from argus.dsl.layout.affine import TRUE, Affine, Formula, conjunction, evaluate_affine, ge, negation, var
 from argus.dsl.smt.cover import (
     Family,
     NotCountable,
-    miscounted,
     output_families,
     output_violated,
     padding_summed,
     reduction_families,
     reduction_violated,
+    tally,
 )
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door, Model, Undecided
@@ -28,15 +30,10 @@ LARGEST_PROBE = 600  # sizes tried by counting, where no formula says how often 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Values of symbols at which a goal fails, and what then fails.
-
-    Attributes:
-        point: The coordinate that is not covered once, for claims about covering.
-    """
+    """Values of symbols at which a goal fails, and what then fails."""
 
     model: Model
     finding: Finding
-    point: tuple[int, ...] | None = None
 
 
 Replay = Callable[[Obligation, Witness], Counterexample | None]
@@ -63,7 +60,7 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
                     f"internal: the analysis finds that {witness.finding.text}, "
                     f"which the interpreter does not reproduce at {_sizes(witness, door)}"
                 )
-        except (Undecided, NotCountable) as e:
+        except Undecided as e:
             undecided = undecided or str(e)
         if goal.facts or not isinstance(goal.claim, Holds):
             obligation.raise_tier("smt")
@@ -90,61 +87,110 @@ def _witnesses(goal: Goal, door: Door, order: Sequence[str]) -> Iterator[Witness
 
     Raises:
         Undecided: If neither a proof nor a witness is found.
-        NotCountable: Likewise.
     """
-    match goal.claim:
-        case Holds(formula):
-            yield from _solved(goal, [*goal.facts, negation(formula)], door, order)
-        case CoversOnce() as claim:
-            try:
-                violated = reduction_violated(claim, POINTS[0])
-            except NotCountable as e:
-                yield from _counted(goal, reduction_families(claim, var(POINTS[0])), door, str(e))
-                return
-            yield from _solved(goal, [*goal.facts, *violated], door, order, POINTS[:1])
-            for padding in padding_summed(claim):
-                yield from _solved(goal, [*goal.facts, *padding], door, order)
-        case WritesOnce() as claim:
-            points = POINTS[: len(claim.extents)]
-            try:
-                violated = output_violated(claim, points)
-            except NotCountable as e:
-                yield from _counted(goal, output_families(claim, [var(p) for p in points]), door, str(e))
-                return
-            yield from _solved(goal, [*goal.facts, *violated], door, order, points)
+    claim = goal.claim
+    if isinstance(claim, Holds):
+        yield from _solved(goal, [*goal.facts, negation(claim.formula)], door, order)
+        return
+    points = POINTS[: len(_extents(claim))]
+    try:
+        violated = _violated(claim, points)
+    except NotCountable as e:
+        yield from _counted(goal, door, str(e))
+        return
+    for model, finding in _models(goal, [*goal.facts, *violated], door, (*order, *points)):
+        yield Witness(model, _described(claim, finding, model))
+    if isinstance(claim, CoversOnce):
+        for padding in padding_summed(claim):
+            for model, finding in _models(goal, [*goal.facts, *padding], door, order):
+                text = f"padding along {finding.component} is summed, and it is not zero"
+                yield Witness(
+                    model, replace(finding, text=text, fix_class="bounds guard", fix="pad=0", want="", got="")
+                )
 
 
-def _solved(
-    goal: Goal, formulas: list[Formula], door: Door, order: Sequence[str], points: Sequence[str] = ()
-) -> Iterator[Witness]:
+def _solved(goal: Goal, formulas: list[Formula], door: Door, order: Sequence[str]) -> Iterator[Witness]:
+    for model, finding in _models(goal, formulas, door, order):
+        yield Witness(model, finding)
+
+
+def _models(goal: Goal, formulas: list[Formula], door: Door, order: Sequence[str]) -> Iterator[tuple[Model, Finding]]:
     if door.refuted(formulas):
         return
     finding = goal.finding()
-    tried = list[dict[str, int]]()
+    tried = list[Model]()
     # The smallest sizes may hide the mistake in padding: then larger ones are tried.
     ladder = (conjunction(ge(var(size) - least) for size in door.sizes) for least in LARGER)
-    for extra in (*finding.matters, conjunction(()), *ladder):
-        model = door.smallest([*formulas, extra], (*order, *points))
+    for extra in (*finding.matters, TRUE, *ladder):
+        model = door.smallest([*formulas, extra], order)
         if model is None or (sizes := {s: model[s] for s in (*order, *door.sizes) if s in model}) in tried:
             continue
         tried.append(sizes)
-        yield Witness(model, finding, tuple(model[p] for p in points) or None)
+        yield model, finding
 
 
-def _counted(goal: Goal, families: Sequence[Family], door: Door, reason: str) -> Iterator[Witness]:
-    """Small sizes at which counting shows a violation; counting proves nothing."""
+# ----------------------------------------------------------------------------------------- covering
+
+
+def _extents(claim: CoversOnce | WritesOnce) -> tuple[Affine, ...]:
+    return (claim.extent,) if isinstance(claim, CoversOnce) else claim.extents
+
+
+def _violated(claim: CoversOnce | WritesOnce, points: Sequence[str]) -> list[Formula]:
+    return reduction_violated(claim, points[0]) if isinstance(claim, CoversOnce) else output_violated(claim, points)
+
+
+def _families(claim: CoversOnce | WritesOnce) -> list[Family]:
+    at = [var(p) for p in POINTS]
+    return (
+        reduction_families(claim, at[0])
+        if isinstance(claim, CoversOnce)
+        else output_families(claim, at[: len(claim.extents)])
+    )
+
+
+def _counted(goal: Goal, door: Door, reason: str) -> Iterator[Witness]:
+    """Small sizes at which counting shows a violation; counting proves nothing.
+
+    Raises:
+        Undecided: After the last witness.
+    """
     claim = goal.claim
     assert isinstance(claim, CoversOnce | WritesOnce)
-    extents = (claim.extent,) if isinstance(claim, CoversOnce) else claim.extents
-    for least in (1, 33, 65, 129, 257):
-        bounds = [ge(var(size) - least) for size in door.sizes]
-        model = door.smallest([*goal.facts, *bounds], ())
+    for least in (1, *LARGER):
+        model = door.smallest([*goal.facts, *(ge(var(size) - least) for size in door.sizes)], ())
         if model is None or max(model[s] for s in door.sizes) > LARGEST_PROBE:
             continue
-        try:
-            point = miscounted(families, model, [evaluate_affine(e, model) for e in extents])
-        except KeyError as e:
-            raise NotCountable(f"{reason}; {e} is open") from None
-        if point is not None:
-            yield Witness(model, goal.finding(), point)
-    raise NotCountable(reason)
+        finding = _described(claim, goal.finding(), model)
+        if finding.wrong:
+            yield Witness(model, finding)
+    raise Undecided(reason)
+
+
+def _described(claim: CoversOnce | WritesOnce, finding: Finding, model: Model) -> Finding:
+    """The finding with the first coordinate that is not covered once at these sizes."""
+    try:
+        counts = tally(_families(claim), model, [evaluate_affine(e, model) for e in _extents(claim)])
+    except KeyError:
+        return finding
+    wrong = None if counts is None else np.argwhere(counts != 1)
+    if counts is None or wrong is None or not len(wrong):
+        return finding
+    point = tuple(int(i) for i in wrong[0])
+    count = int(counts[point])
+    times = "never" if count == 0 else "twice" if count == 2 else f"{count} times"
+    done = "never {}" if count == 0 else f"{{}} {times}"
+    if isinstance(claim, CoversOnce):
+        text = f"{finding.component} = {point[0]} is {done.format('summed')}, not once"
+        first, last = int(wrong[0][0]), int(wrong[-1][0])
+        run = f"{finding.component} {first} to {last}" if last - first + 1 == len(wrong) > 1 else ""
+        return replace(
+            finding, text=text, want=f"{point[0]} once", got=times, wrong=len(wrong),
+            total=counts.size, pattern=run, element=point,
+        )  # fmt: skip
+    text = f"element [{', '.join(map(str, point))}] is {done.format('written')}, not once"
+    fix_class, fix = ("bounds guard", "") if count == 0 else (None, "store each tile once")
+    return replace(
+        finding, text=text, want="one write", got="none" if count == 0 else f"{count} writes", wrong=len(wrong),
+        total=counts.size, element=point, fix_class=fix_class, fix=fix,
+    )  # fmt: skip

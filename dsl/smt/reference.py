@@ -71,7 +71,12 @@ def contraction(ensures: Ensures, core: Kernel, inputs: Inputs) -> Floats | None
 
 def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Mapping[str, int]) -> Floats | None:
     """The pointwise operations between accumulator and store, applied to the sums; None if they are not that simple."""
-    if any(isinstance(n, Binary | Unary | Select) for loop in core.body if isinstance(loop, For | If) for n in walk_body(loop.body)):
+    if any(
+        isinstance(n, Binary | Unary | Select)
+        for loop in core.body
+        if isinstance(loop, For | If)
+        for n in walk_body(loop.body)
+    ):
         return None
     accumulators = {n.acc for n in walk_body(core.body) if isinstance(n, MmaInto)}
     env = dict[str, "Floats | float"](dict.fromkeys(accumulators, sums)) | {

@@ -187,6 +187,9 @@ def counterexample(
         thread = fault.wave * LANES + (fault.lane or 0)
         loops = dict(fault.loops) or loops
         buffer = fault.buffer or buffer
+    consumer = f.consumer
+    if fault is not None and fault.kind == "write-set" and obligation.kind == "coverage":
+        consumer = fault.span  # the store that came second
     return Counterexample(
         kind=obligation.kind,
         text=f.text,
@@ -199,13 +202,13 @@ def counterexample(
         register_slot=f.slot,
         buffer=None if buffer is None else buffer.replace("·", "."),
         stage=f.stage,
-        element=element if element is not None else witness.point,
+        element=element,
         byte=f.byte,
         bank=None if f.byte is None else f.byte // 4 % 32,
         want=_tag(f.component, f.want),
         got=_tag(f.component, f.got),
         component=f.component,
-        consumer=f.consumer,
+        consumer=consumer,
         producer=f.producer,
         other=_other(f, fault),
         hops=f.hops,

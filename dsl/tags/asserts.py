@@ -95,14 +95,16 @@ def _aligned(x: _Sided, y: _Sided) -> tuple[Column, Column]:
 
 
 def _spread(side: _Sided, order: list[str]) -> Column:
-    # Axes that this side lacks have extent 1 and broadcast.
+    # Axes that this side lacks, or along which it does not vary, have extent 1 and broadcast.
     present = [a for a in order if a in side.axes]
-    moved = np.transpose(side.column.local, [side.axes.index(a) for a in present])
-    shape = [moved.shape[present.index(a)] if a in side.axes else 1 for a in order]
-    which = side.column.which
-    if which is not None:
-        which = np.transpose(which, [side.axes.index(a) for a in present]).reshape(shape)
-    return Column(side.column.bases, side.column.raw, which, moved.reshape(shape))
+    turn = [side.axes.index(a) for a in present]
+    local = np.transpose(side.column.local, turn)
+    which = None if side.column.which is None else np.transpose(side.column.which, turn)
+    for axis in range(local.ndim):
+        if which is None and (local == local.take([0], axis)).all():
+            local = local.take([0], axis)
+    shape = [local.shape[present.index(a)] if a in side.axes else 1 for a in order]
+    return Column(side.column.bases, side.column.raw, None if which is None else which.reshape(shape), local.reshape(shape))
 
 
 def _differ(

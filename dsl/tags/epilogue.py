@@ -224,5 +224,3 @@ def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete)
         return
     for axis, extent in stmt.sets:
         complete(cx, state, site, frag.reduced, Over(axis=axis, extent=extent), obligation)
-
-

@@ -54,6 +54,7 @@ MAX_PATHS = 16
 
 # Stands for what earlier rounds added, while a round is interpreted for every q: nothing may depend on it.
 HISTORY = Term("<earlier rounds>", Affine(), ())
+_NOW = "<this round>"
 _HISTORY_WRITE = Write("<earlier rounds>", Box(-1, (), ()))
 
 
@@ -131,7 +132,7 @@ def _moduli(value: object, name: str) -> int:
         case Op(kind, args):
             inner = lcm(*(_moduli(a, name) for a in args))
             if kind in ("%", "//", "cdiv") and isinstance(args[1], Const) and args[1].value and name in names(args[0]):
-                return lcm(inner, abs(args[1].value))
+                return inner * abs(args[1].value)  # a quotient taken modulo c repeats after the product
             return inner
         case tuple():
             return lcm(*(_moduli(v, name) for v in value))
@@ -268,8 +269,10 @@ class _Induction:
     def _steady(self, ends: list[_Path], first: int) -> tuple[Delta, ...] | None:
         """What each phase adds in all rounds from `first` on, if the state is the same then up to the round's number."""
         heads = list[_Path]()
+        assumed = list[tuple[tuple[Formula, ...], dict[str, tuple[Affine, Affine]]]]()
         for end in ends:
             moved = self._advance(end.state)
+            assumed.append((moved.facts, dict(moved.fixed)))
             moved.least[self.symbol] = first
             moved.assume(ge(self.q - first))
             self._hide_history(moved, end)
@@ -277,9 +280,16 @@ class _Induction:
         finals = self._round(heads, None)
         if not finals or any(p.state.lost for p in finals) or not _same_traces(finals):
             return None
-        if all(any(self._same(f.state, e.state) for e in ends) for f in finals):
-            return finals[0].trace
-        return None
+        for final in finals:
+            # One of the states assumed at the head must come again, under no more than was assumed with it.
+            if not any(
+                self._same(final.state, end.state)
+                and all(final.state.evident(f) for f in facts)
+                and all(final.state.fixed.get(n) == v for n, v in fixed.items())
+                for end, (facts, fixed) in zip(ends, assumed, strict=True)
+            ):
+                return None
+        return finals[0].trace
 
     def _hide_history(self, state: State, end: _Path) -> None:
         for name, old in self.growth.accs.items():
@@ -306,36 +316,46 @@ class _Induction:
         if steady is None:
             return self._leave_concretely()
         uniform = all(
-            substitute_delta(d, {self.symbol: Affine(k)}) == substitute_delta(s, {self.symbol: Affine(k)})
-            for k, trace in enumerate(traces)
-            for d, s in zip(trace, steady, strict=True)
+            self._at(d, k) == self._at(s, k) for k, trace in enumerate(traces) for d, s in zip(trace, steady, strict=True)
         )
         begin = 0 if uniform else first
-        later = [repeated(d, self.symbol, self.bound, self._runs(p, begin)) for p, d in enumerate(steady)]
+        known = [] if uniform else [self._at(d, k) for k, trace in enumerate(traces) for d in trace]
         out = list[State]()
         for e in self.exits:
-            if uniform:
-                self._set_history(e.state, [], later)
-            elif e.round is None:
-                known = [substitute_delta(d, {self.symbol: Affine(k)}) for k, t in enumerate(traces) for d in t]
-                self._set_history(e.state, known, later)
-            else:
+            # A path that leaves the loop may have done something else in its last round.
+            usual = all(d == s if e.round is None else self._at(d, e.round) == self._at(s, e.round)
+                        for d, s in zip(e.trace, steady, strict=False))  # fmt: skip
+            if uniform and usual:
+                self._set_history(e.state, [self._all(d, self._runs(p, 0)) for p, d in enumerate(steady)])
+            elif e.round is not None:
                 self._settle(e)
+            elif usual:
+                self._set_history(e.state, [*known, *(self._all(d, self._runs(p, begin)) for p, d in enumerate(steady))])
+            else:
+                earlier = conjunction((ge(self.q - begin), ge(var(_NOW) - self.q - 1)))
+                now = {_NOW: self.q}
+                before = [substitute_delta(self._all(d, earlier), now) for d in steady]
+                self._set_history(e.state, [*known, *before, *e.trace])
             out.append(e.state)
         return self._merged(out)
+
+    def _at(self, d: Delta, number: int) -> Delta:
+        return substitute_delta(d, {self.symbol: Affine(number)})
+
+    def _all(self, d: Delta, guard: Formula) -> Delta:
+        return repeated(d, self.symbol, self.bound, guard)
 
     def _runs(self, phase: int, begin: int) -> Formula:
         """The rounds in which a phase is executed."""
         form = self.start + self.q * self.period + phase
         return conjunction((ge(self.q - begin), ge(self.stop - form - 1)))
 
-    def _set_history(self, state: State, known: list[Delta], later: list[Delta]) -> None:
+    def _set_history(self, state: State, added: list[Delta]) -> None:
         for name, old in self.growth.accs.items():
             frag = state.frags.get(name)
-            if isinstance(frag, Acc) and all(name in d.accs for d in (*known, *later)):
-                added = tuple(t for d in (*known, *later) for t in d.accs[name])
-                state.frags[name] = replace(frag, done=old + added, open=())
-        state.done, state.open = self.growth.writes + tuple(w for d in (*known, *later) for w in d.writes), ()
+            if isinstance(frag, Acc) and all(name in d.accs for d in added):
+                state.frags[name] = replace(frag, done=old + tuple(t for d in added for t in d.accs[name]), open=())
+        state.done, state.open = self.growth.writes + tuple(w for d in added for w in d.writes), ()
 
     def _settle(self, e: _Exit) -> None:
         """Put the known round's number into everything."""

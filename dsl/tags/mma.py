@@ -42,7 +42,7 @@ def mma_into(cx: Context, state: State, site: Site, stmt: MmaInto) -> None:
 
 
 def k_depth(acc: Accumulator, pack: int) -> int:
-    """k elements that one operand of `pack` merged steps spans."""
+    """K elements that one operand of `pack` merged steps spans."""
     return ATOMS[acc.atom].k * pack
 
 
@@ -98,7 +98,9 @@ class _Mma:
                 text = f"the {word} operand of mma is made for side {found.side!r}, not {side!r}"
                 self._fail(text, "operand transposed", x, f'operand("{side}", ...) as the {word} operand')
             if not isinstance(found, OperandMap) or found.acc != acc.type.map or len(packs) != 1:
-                text = f"the {word} operand of mma lies in registers that this accumulator's instruction reads otherwise"
+                text = (
+                    f"the {word} operand of mma lies in registers that this accumulator's instruction reads otherwise"
+                )
                 self._fail(text, "lane map", x, "make both operands for this accumulator, with the same pack")
 
     def _fail(self, text: str, fix_class: FixClass, x: Tile | None, fix: str = "") -> None:
@@ -244,9 +246,7 @@ class _Mma:
                 found += [ge(at - window.lo), ge(window.hi - at - 1)]
         return found
 
-    def _classify(
-        self, a: _Operand, b: _Operand, x: _Operand, d: Difference, axis: str
-    ) -> tuple[FixClass, str]:
+    def _classify(self, a: _Operand, b: _Operand, x: _Operand, d: Difference, axis: str) -> tuple[FixClass, str]:
         """What kind of slip makes these k tags differ."""
         for operand in (a, b):
             if (operand.k.local != operand.k.local[:1]).any() and len(operand.values) == 1:
@@ -255,7 +255,10 @@ class _Mma:
         origin = self.cx.origin_span(x.tile, d.first)
         loaded = "" if origin is None else f" (loaded at line {origin.line})"
         if not gap.is_const or a.k.bases != b.k.bases or gap.const % self._depth((a, b), axis) == 0:
-            return "stage off by n", f"{axis} is off by {self.cx.shown(gap)}: use the stage and the tile{loaded} of this step"
+            return (
+                "stage off by n",
+                f"{axis} is off by {self.cx.shown(gap)}: use the stage and the tile{loaded} of this step",
+            )
         if d.where.all():
             return "k incomplete", f"{axis} is off by {gap.const}: use the same k-step for both operands"
         return "lane map", f"operands 'a' and 'b' spread {axis} differently over lanes"
@@ -304,6 +307,3 @@ def _with_term(terms: tuple[Term, ...], new: Term) -> tuple[Term, ...]:
             merged = replace(term, runs=domain.add_runs(term.runs, new.runs))
             return (*terms[:i], merged, *terms[i + 1 :])
     return (*terms, new)
-
-
-

@@ -29,11 +29,11 @@ from argus.dsl.ir import (
     View,
 )
 from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.ir.show_expr import show_expr
+from argus.dsl.ir.show_value import show_component, show_value
 from argus.dsl.ir.types import Types
 from argus.dsl.tags.context import Site
 from argus.dsl.tags.obligations import Registry
-from argus.dsl.ir.show_expr import show_expr
-from argus.dsl.ir.show_value import show_component, show_value
 from argus.dsl.tags.views import root
 
 KERNEL_SITE = -1  # obligations of the kernel as a whole

@@ -62,7 +62,7 @@ def operand(cx: Context, state: State, site: Site, value: Operand, made: FragTyp
 
 
 def _fits(cx: Context, state: State, site: Site, columns: slice, depth: int) -> bool:
-    if 0 <= columns.start and columns.stop <= depth:
+    if columns.start >= 0 and columns.stop <= depth:
         return True
     _out_of_bounds(cx, state, site, FALSE, f"k {columns.start} to {columns.stop - 1} of a view that is {depth} deep")
     return False

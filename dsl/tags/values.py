@@ -18,7 +18,6 @@ from argus.dsl.tags.domain import (
     Fragment,
     Ints,
     Same,
-    Side,
     Tile,
     Top,
     Value,

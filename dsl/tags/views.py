@@ -79,7 +79,7 @@ class SharedViews:
             else:
                 axis, (start, count) = (0, (numbers[0], 1)) if kind == "at" else (("rows", "cols").index(kind), numbers)
                 extent = index.shape[axis]
-                if not (0 <= start and start + count <= extent):
+                if not (start >= 0 and start + count <= extent):
                     text = f"{_SPELLED[kind]} {start}" + (f" to {start + count - 1}" if kind != "at" else "")
                     return Cells(name, index[:0], pad, (Need(ge(Affine(-1)), f"{text} of {extent}"),), key)
                 index = index[start] if kind == "at" else index.take(np.arange(start, start + count), axis)

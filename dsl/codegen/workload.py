@@ -80,32 +80,30 @@ class Workload:
 def block_indices(
     order: str, linear: Numbers, rows: int, columns: int, parts: int = 1
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """(i, j, k-part) of linear block numbers; the part varies fastest.
+    """(i, j, k-part) of linear block numbers of `block(rows, columns, parts, order=)`.
 
-    `xcd(N)`: the hardware deals block b to XCD b mod N; here each XCD gets a contiguous run of the row-major order.
-    `group_m(G)`: columns of G blocks first, then the next column, then the next G rows.
+    `rows`: the last index fastest. `columns`: the first. `xcd(N)`: the hardware deals block b to XCD b mod N; here each
+    XCD gets a contiguous run of the row-major order. `group_m(G)`: bands of G rows, walked column by column.
 
     Raises:
         ValueError: If the order has no such name.
     """
-    total = rows * columns * parts
     match = re.fullmatch(r"(\w+)(?:\((\d+)\))?", order)
     name, parameter = (match[1], int(match[2] or 0)) if match else ("", 0)
     if name == "xcd" and parameter:
-        share, left = divmod(total, parameter)
+        share, left = divmod(rows * columns * parts, parameter)
         die = linear % parameter
         linear = die * share + np.minimum(die, left) + linear // parameter
         name = "rows"
-    tile, part = linear // parts, linear % parts
     if name == "rows":
-        return tile // columns, tile % columns, part
+        return linear // (columns * parts), linear // parts % columns, linear % parts
     if name == "columns":
-        return tile % rows, tile // rows, part
+        name, parameter = "group_m", rows
     if name == "group_m" and parameter:
-        first = tile // (parameter * columns) * parameter
-        height = np.minimum(rows - first, parameter)
-        within = tile % (parameter * columns)
-        return first + within % height, within // height, part
+        band = linear // (parameter * columns * parts)
+        height = np.minimum(rows - band * parameter, parameter)
+        within = linear % (parameter * columns * parts)
+        return band * parameter + within % height, within // height % columns, within // height // columns
     raise ValueError(f"unknown block order {order!r}: rows, columns, xcd(N) or group_m(G)")
 
 

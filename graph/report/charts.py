@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from argus.graph.report.figures import us
+from argus.graph.report.figures import told_us
 from argus.graph.report.markup import Html, h
 from argus.graph.report.read import Judged, RunData
 
@@ -51,35 +51,35 @@ def progress_chart(run: RunData) -> Html | None:
     if not timed:
         return None
     last = max(a.id for a in found)
-    random = run.random.median_us[:last] if run.random else ()
+    random: tuple[float, ...] = run.random.median_us[:last] if run.random else ()
     shown = [t for _, t in timed] + [t for t in random if math.isfinite(t)] + ([run.floor_us] if run.floor_us else [])
     frame = _Frame(last, min(shown) * 0.93, max(shown) * 1.07)
+    kind = next(a.time_kind for a in found if a.valid and a.time_us == min(t for _, t in timed))
     best = list(accumulate((t for _, t in timed), min))
-    lines = [(best[-1], f"best {us(best[-1])}", "best")]
+    lines = [(best[-1], f"best {told_us(best[-1], kind)}", "best")]
     parts = [_axes(frame)]
     if run.floor_us:
         parts.append(_path([(frame.x(0), frame.y(run.floor_us)), (frame.x(last), frame.y(run.floor_us))], "floor"))
-        lines.append((run.floor_us, f"floor {us(run.floor_us)} est", "floor"))
+        lines.append((run.floor_us, f"floor {told_us(run.floor_us)}", "floor"))
     if drawn := [(frame.x(n), frame.y(t)) for n, t in enumerate(random, 1) if math.isfinite(t)]:
         parts.append(_path(drawn, "random"))
-        lines.append((random[-1], f"random {us(random[-1])} est", "random"))
+        lines.append((random[-1], f"random {told_us(random[-1])}", "random"))
     parts.append(_path(_staircase(frame, [n for n, _ in timed], best), "best"))
     parts += [_dot(frame, n, t, run) for n, t in timed]
     parts += [_cross(frame, a.id, f"{a.id}: {a.status.replace('_', ' ')}") for a in found if not a.valid]
     parts.append(_labels(frame, lines))
-    told = f"Best time so far against candidates: {us(timed[0][1])} at first, {us(best[-1])} in the end"
+    told = f"Best time so far: {told_us(timed[0][1], kind)} at first, {told_us(best[-1], kind)} in the end"
     return _svg(_WIDTH, _HEIGHT, told, *parts)
 
 
 def stack(segments: Sequence[tuple[str, float]], most: float, title: str) -> Html:
-    """One bar of segments end to end, `most` being the full width; each is coloured by its name."""
+    """One bar of segments end to end, `most` being the full width; each is coloured by its name. `title` tells them."""
     parts: list[Html] = []
     at = 0.0
     for name, value in segments:
         width = 100 * value / most if most > 0 else 0.0
         box = h(
             "rect",
-            h("title", f"{name}: {us(value)}"),
             x=f"{at:.3f}%",
             y=0,
             width=f"{width:.3f}%",
@@ -132,7 +132,7 @@ def _staircase(frame: _Frame, numbers: Sequence[int], best: Sequence[float]) -> 
 
 def _dot(frame: _Frame, number: int, time: float, run: RunData) -> Html:
     judged = run.attempts[number]
-    title = h("title", f"{number}: {judged.name}, {us(time)} {judged.attempt.time_kind}")
+    title = h("title", f"{number}: {judged.name}, {told_us(time, judged.attempt.time_kind)}")
     kind = "dot winner" if number == run.best else "dot"
     return h(
         "circle", title, cx=_at(frame.x(number)), cy=_at(frame.y(time)), r=5 if number == run.best else 3.5, class_=kind

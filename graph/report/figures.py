@@ -8,10 +8,21 @@ from collections.abc import Mapping
 from argus.agents.attempt import TimeKind
 from argus.graph.report.markup import Html, h, markup
 
+_SHORT: dict[TimeKind, str] = {"estimated": "est", "measured": "measured"}
+_MEANS: dict[TimeKind, str] = {
+    "estimated": "computed from the compiled code, not measured",
+    "measured": "the median of timed launches on a GPU",
+}
+
 
 def us(time: float) -> str:
     """Microseconds, to a tenth below 1,000."""
     return f"{time:,.0f} µs" if time >= 999.95 else f"{time:,.1f} µs"
+
+
+def told_us(time: float, kind: TimeKind = "estimated") -> str:
+    """A time and how it was found, where markup cannot stand."""
+    return f"{us(time)} {_SHORT[kind]}"
 
 
 def timed(time: float | None, kind: TimeKind = "estimated") -> Html:
@@ -20,9 +31,7 @@ def timed(time: float | None, kind: TimeKind = "estimated") -> Html:
 
 
 def label(kind: TimeKind = "estimated") -> Html:
-    if kind == "measured":
-        return h("span", "measured", class_="kind", title="the median of timed launches on a GPU")
-    return h("span", "est", class_="kind", title="computed from the compiled code, not measured")
+    return h("span", _SHORT[kind], class_="kind", title=_MEANS[kind])
 
 
 def times(factor: float | None) -> str:

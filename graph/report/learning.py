@@ -72,7 +72,8 @@ def _arms(tried: Mapping[tuple[str, str], _Tries]) -> Html:
     )  # fmt: skip
     told = h(
         "p",
-        "Gains are over the parent, as geometric means; in a bundle every technique is shown with the gain of the whole. Promises are those of card and closed form.",
+        "Gains are over the parent, as geometric means; in a bundle every technique is shown with the gain of the "
+        "whole. Promises are those of card and closed form.",
         class_="muted",
     )
     return h("div", h("h3", "Techniques tried"), told, table(heads, rows, "sortable compact"))

@@ -49,7 +49,8 @@ def main_loop_view(winner: Judged) -> Html | None:
         h("h3", "The main loop: source and assembly"),
         h(
             "p",
-            f"Left the loop as it is written, right the {len(instructions)} instructions of one trip of one wave, with their lines in kernel.s. Colours name the unit that works.",
+            f"Left the loop as it is written, right the {len(instructions)} instructions of one trip of one wave, with "
+            "their lines in kernel.s. Colours name the unit that works.",
             class_="muted",
         ),
         h("p", legend, class_="legend"),

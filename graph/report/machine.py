@@ -6,7 +6,7 @@ from collections import Counter
 
 from argus.dsl.codegen.report import Report
 from argus.graph.report.charts import shares, stack
-from argus.graph.report.figures import plural, timed, us
+from argus.graph.report.figures import plural, timed, told_us
 from argus.graph.report.loop import main_loop_view
 from argus.graph.report.markup import Cell, Child, Column, Html, facts, h, listed, table
 from argus.graph.report.read import RunData
@@ -28,7 +28,7 @@ def _bars(run: RunData) -> Html | None:
     most = max(j.attempt.time_us or 0.0 for j, _ in way)
     rows: list[Html] = []
     for judged, parts in way:
-        told = ", ".join(f"{name} {us(value)}" for name, value in parts)
+        told = ", ".join(f"{name} {told_us(value)}" for name, value in parts)
         bar = stack(parts, most, f"candidate {judged.attempt.id}: {told}")
         rows.append(
             h(
@@ -45,7 +45,8 @@ def _bars(run: RunData) -> Html | None:
         h("h3", "Where the time goes, along the way to the winner"),
         h(
             "p",
-            "A bar is the estimated time: what its busiest resource alone needs, then the time in which no resource is the limit (latency), then the launch.",
+            "A bar is the estimated time: what its busiest resource alone needs, then the time in which no resource is "
+            "the limit (latency), then the launch.",
             class_="muted",
         ),
         rows,
@@ -60,7 +61,7 @@ def _alone(report: Report) -> Html | None:
     rows: list[tuple[Child | Cell, ...]] = []
     for name, value in e.resources_us.items():
         role = "the limit" if name == e.bound else "next" if name == e.next_bound else ""
-        bar = stack([(name, value)], e.time_us, f"{name}: {us(value)}")
+        bar = stack([(name, value)], e.time_us, f"{name}: {told_us(value)}")
         rows.append((name, Cell(bar, kind="wide"), timed(value), role))
     return h(
         "div",
@@ -68,7 +69,7 @@ def _alone(report: Report) -> Html | None:
         h(
             "p",
             "They work at the same time, so these do not add up; the full width is the whole time of ",
-            us(e.time_us),
+            timed(e.time_us),
             ".",
             class_="muted",
         ),
@@ -80,6 +81,10 @@ def _budget(report: Report) -> Html:
     r, loop = report.registers, report.main_loop
     each = Counter(" ".join(f"{k}({v})" for k, v in w.model_dump().items() if v is not None) for w in loop.waits)
     waits = ", ".join(f"{told} ×{n}" if n > 1 else told for told, n in each.items())
+    issued = (
+        f"{loop.mfma} MFMA, {loop.lds_read} LDS reads, {loop.lds_write} LDS writes, {loop.vmem_read} loads, "
+        f"{loop.valu} VALU, {loop.salu} SALU, {loop.barriers} barriers"
+    )
     return h(
         "div",
         h("h3", "Budgets"),
@@ -90,10 +95,7 @@ def _budget(report: Report) -> Html:
                 ("scratch", f"{report.scratch_bytes:,} B a lane" if report.scratch_bytes else "none"),
                 ("LDS", f"{report.lds_bytes:,} B a block"),
                 ("occupancy", f"{report.occupancy_waves} waves a SIMD"),
-                (
-                    "main loop",
-                    f"{plural(loop.tiles, 'k-tile')} a trip; a wave issues {loop.mfma} MFMA, {loop.lds_read} LDS reads, {loop.lds_write} LDS writes, {loop.vmem_read} loads, {loop.valu} VALU, {loop.salu} SALU, {loop.barriers} barriers",
-                ),
+                ("main loop", f"{plural(loop.tiles, 'k-tile')} a trip; a wave issues {issued}"),
                 ("waits", h("code", waits) if waits else "none"),
             )
         ),

@@ -23,7 +23,10 @@ def numerics(run: RunData) -> Html | None:
     bound = task.tolerance.get(dtype)
     rule: Child = None
     if bound is not None:
-        rule = f"An output element may be off by {bound:.3g} times the sum of the absolute values of its products, against the fp64 reference of {task.name}. "
+        rule = (
+            f"An output element may differ from the fp64 reference of {task.name} by {bound:.3g} times the sum of the "
+            "absolute values of its products. "
+        )
     symbols = "×".join(task.symbols.values())
     told = h(
         "p",

@@ -41,9 +41,7 @@ def _summary(checked: CheckReport) -> Html:
         f"{checked.seconds * 1e3:,.0f} ms together. ",
     ]
     written = sum(o.origin == "written" for o in checked.obligations)
-    told.append(
-        f"Of them {total - written} follow from the language's rules and the contract; the text itself asserts {written}."
-    )
+    told.append(f"Of them {total - written} follow from language and contract; the text itself asserts {written}.")
     if checked.vacuous:
         told.append(f" The preconditions contradict each other ({checked.vacuous}): this is no proof.")
     return h("p", told)
@@ -142,7 +140,8 @@ def _met(run: RunData) -> Html:
     mended = sum(n in run.attempts and run.attempts[n].attempt.valid for n in by_candidate)
     told = h(
         "p",
-        f"{plural(len(numbers), 'candidate')} met a refusal; {mended} of them went on to a kernel that is proved, tested and timed.",
+        f"{plural(len(numbers), 'candidate')} met a refusal; {mended} went on to a kernel that is proved, tested "
+        "and timed.",
     )
     return h("div", told, [_candidate(run, n, by_candidate.get(n, [])) for n in numbers])
 

@@ -163,7 +163,8 @@ class _Reader:
         if written is None and told is None:
             return None
         attempt = _merged(number, written, told, events)
-        change = next((e.change for e in events if isinstance(e, Validated | Selected) and e.id == number), "")
+        steps = (e.change for e in events if isinstance(e, Validated | Selected) and e.id == number)
+        change = "" if attempt.parent is None else next(steps, "")
         return Judged(
             attempt=attempt,
             home=home,

@@ -20,7 +20,7 @@ def steps(run: RunData) -> Html | None:
     """Each step with its card, what it promised, what it gave and what it changed."""
     way = run.path
     if len(way) < 2:
-        return h("p", "The start kernel was not beaten: there is no way to tell.") if way else None
+        return h("p", "The start kernel was not beaten, so there are no steps.") if way else None
     return h("div", [_step(old, new) for old, new in pairwise(way)], class_="steps")
 
 
@@ -87,18 +87,16 @@ def _line(line: str) -> Html:
 
 
 def _counters(old: Judged, new: Judged) -> Html:
-    """What a step changed in the compiled code, and what it left alone."""
+    """What a step changed in the compiled code."""
     before, after = dict(counters(old)), dict(counters(new))
-    names = list(dict.fromkeys((*before, *after)))
-    changed = [n for n in names if before.get(n) != after.get(n)]
-    same = [n for n in names if n not in changed]
-    rows = [(n, before.get(n, "–"), after.get(n, "–")) for n in changed]
-    heads = ("compiled code", Column("before"), Column("after"))
-    return h(
-        "div",
-        table(heads, rows, "compact"),
-        h("p", "Unchanged: ", ", ".join(same) or "none", ".", class_="muted small"),
-    )
+    rows = [
+        (name, before.get(name, "–"), after.get(name, "–"))
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name) != after.get(name)
+    ]
+    if not rows:
+        return h("p", "Every counter of the compiled code stayed as it was.", class_="muted")
+    return table(("changed in the compiled code", Column("before"), Column("after")), rows, "compact")
 
 
 def counters(judged: Judged) -> Iterator[tuple[str, str]]:

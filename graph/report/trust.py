@@ -33,7 +33,7 @@ def trust(run: RunData) -> Html:
 # What the model leaves out, from the constants that dsl/targets and docs/estimate.md mark as unmeasured.
 _KNOWN: tuple[Child, ...] = (
     "It takes the peak clock; under load a GPU runs slower, more so the more matrix work a kernel does.",
-    "Caches are modelled by reuse counts, not simulated; contention between the dies and of address translation is left out.",
+    "Caches are modelled by reuse counts, not simulated; contention between dies and address translation are left out.",
     "Launch time, barriers and a few latencies are figures of common knowledge that nobody measured for this project.",
     "Its steady state comes from a short simulation of the main loop: differences of about 2 % are noise.",
     "So it ranks kernels of one problem; it does not predict what a clock will show.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from argus.graph.report.figures import percent, plural, shape_text, times, timed
+from argus.graph.report.figures import percent, plural, shape_text, timed, times
 from argus.graph.report.markup import Child, Html, h, listed
 from argus.graph.report.read import Judged, RunData
 
@@ -37,7 +37,7 @@ def executed(winner: Judged) -> list[Child]:
     lines: list[Child] = []
     if winner.check is not None:
         lines.append(
-            "Proved from the kernel's text by the invariant checker, for all sizes that the contract admits; nothing runs for that."
+            "Proved from the kernel's text by the checker, for all sizes that the contract admits; nothing ran."
         )
     cases = winner.tests.cases if winner.tests else ()
     for what, count in Counter(c.executed for c in cases).items():

@@ -3,7 +3,7 @@ def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
     where(K % 8 == 0, N % 4 == 0)
     ensures(C[m, n], over(k, K), uses=(A, B))
     bm, bn = block(cdiv(M, 96), cdiv(N, 160))
-    As, Bs = shared(bf16, 96, 48, pad=8), shared(bf16, 160, 48, pad=8)
+    As, Bs = shared(bf16, 96, 48, pad=16), shared(bf16, 160, 48, pad=8)
     acc = mma_acc("16x16x16", 96, 160, grid=(2, 2))
     for kt in range(cdiv(K, 48)):
         a, b = load(A.tile(96, 48)[bm, kt], map=linear(8)), load(B.tile(160, 48)[bn, kt], map=linear(8))

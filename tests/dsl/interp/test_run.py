@@ -40,6 +40,13 @@ def test_some_blocks(text: Text, core: Core) -> None:
     assert np.isnan(outcome.outputs["C"][:64]).all()
 
 
+def test_elements_that_no_block_writes(text: Text, core: Core) -> None:
+    kernel = core(text("gemm_single").replace("block(cdiv(M, 64)", "block(M // 64"))
+    outcome = run(kernel, SIZES, {"A": A, "B": B})
+    (fault,) = outcome.faults
+    assert (fault.kind, fault.buffer, fault.element, fault.count) == ("write-set", "C", (64, 0), 6 * 72)
+
+
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [

@@ -207,3 +207,25 @@ def test_a_loop_that_does_not_end_in_time(core: Core) -> None:
     text = HEAD + "    for i in range(1000):\n        barrier()\n    store(Y, load(X, map=linear(4)))\n"
     outcome = run(core(text), {}, {"X": X}, max_steps=500)
     assert [f.kind for f in outcome.faults if f.kind == "deadlock"] == ["deadlock"]
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "message"),
+    [("max(b - 1, 0)", "reads what another block writes"), ("min(b + 1, 2)", "writes what another block reads")],
+)
+def test_nothing_orders_two_blocks(neighbour: str, message: str, core: Core) -> None:
+    """Whether the other block ran before or runs later."""
+    text = f"""
+@kernel(target="gfx942", waves=1)
+def f(X: f32[r:3, c:64], Y: f32[r:3, c:64], Z: f32[r:3, c:64]):
+    ensures(Y[r, c], uses=(X,))
+    b = block(3)
+    store(Y[b], load(X[b], map=linear(1)))
+    store(Z[b], load(Y[{neighbour}], map=linear(1)))
+"""
+    x = RNG.standard_normal((3, 64))
+    outcome = run(core(text), {}, {"X": x, "Y": np.zeros((3, 64))})
+    assert [(f.kind, f.message) for f in outcome.faults] == [("race", message)]
+    own = run(core(text.replace(neighbour, "b")), {}, {"X": x})
+    assert own.faults == ()
+    assert np.array_equal(own.outputs["Z"], x)

@@ -105,8 +105,8 @@ def start_copies(ctx: Context) -> None:
 
 def start_reads(ctx: Context, operand: Fragment | None = None, atom: int | None = None) -> None:
     """Emit reads that were put off: of one atom of an operand, of all its atoms, or of all operands."""
-    for registers in list(ctx.region.pending) if operand is None else [operand.registers]:
-        reads = ctx.region.pending.get(registers, {})
+    for name in list(ctx.region.pending) if operand is None else [operand.name]:
+        reads = ctx.region.pending.get(name, {})
         for key in list(reads) if atom is None else [atom]:
             for statement in reads.pop(key, []):
                 ctx.emit.add(statement)

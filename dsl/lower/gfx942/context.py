@@ -27,6 +27,7 @@ TENSOR_DTYPES: Mapping[Dtype, str] = {"f16": "float16", "bf16": "bfloat16", "f32
 class Fragment:
     """A variable in registers: a thread's slots in a local buffer."""
 
+    name: str
     type: FragType
     registers: Tir
     slots: int
@@ -77,7 +78,7 @@ class Context:
                 raise unsupported(node, f"{kind.dtype} registers are not lowered yet")
             slots = slot_count(kind.map, kind.shape, self.threads, node)
             registers = self.emit.allocate(name, slots, REGISTER_DTYPES[kind.dtype], "local")
-            self.fragments[name] = Fragment(kind, registers, slots)
+            self.fragments[name] = Fragment(name, kind, registers, slots)
         return self.fragments[name]
 
     def lds(self, view: SharedView, node: Node) -> Tir:

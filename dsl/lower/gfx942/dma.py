@@ -23,6 +23,7 @@ def copy_async(ctx: Context, node: CopyAsync) -> None:
     """`copy_async(dst, src, via="dma")`: issued behind the operand reads that follow, ahead of the first MFMA."""
     if node.via != "dma":
         raise unsupported(node, f'gfx942 copies asynchronously via "dma" only, not "{node.via}"')
+    barriers.start_reads(ctx)  # they may be of the cells copied into
     with ctx.emit.nested() as copies:
         barriers.open_group(ctx)
         _Copy(ctx, node).emit()

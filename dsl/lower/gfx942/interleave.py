@@ -29,7 +29,7 @@ class Region:
 
     Attributes:
         reads: For each LDS read the number of the MFMA that first needs it.
-        pending: By an operand's registers: the reads of each atom, emitted where first needed.
+        pending: By operand: the reads of each atom, emitted where first needed.
         delayed: Copies that are issued with the first MFMA.
         rates: MFMAs for each instruction of a kind, where the kernel says so.
     """
@@ -39,7 +39,7 @@ class Region:
     loads: int = 0
     writes: int = 0
     mfma_clk: int = 16
-    pending: dict[Tir, dict[int, list[Tir]]] = field(default_factory=dict[Tir, dict[int, list[Tir]]])
+    pending: dict[str, dict[int, list[Tir]]] = field(default_factory=dict[str, dict[int, list[Tir]]])
     delayed: list[Tir] = field(default_factory=list[Tir])
     rates: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
 
@@ -68,9 +68,10 @@ class Region:
         spacing = self.rates.get("ds_write", min(Fraction(1), Fraction(self.mfmas, max(1, self.writes))))
         for i in range(self.writes):
             after[max(0, self.mfmas - int(i * spacing))].append("ds_write")
-        stream: list[Kind] = [*after[0]]
+        stream: list[Kind] = list(after[0])
         for extra in after[1:]:
-            stream += ["mfma", *extra]
+            stream.append("mfma")
+            stream.extend(extra)
         return [(kind, len(list(run))) for kind, run in groupby(stream)]
 
     def _reads(self) -> list[int]:

@@ -29,7 +29,7 @@ def operand(ctx: Context, fragment: Fragment, node: Operand) -> None:
     view, source, rows = lds.shared(ctx, node.src)
     name = f"{view.name}_{node.side}"
     # Each atom's reads are emitted just before the first instruction that needs them.
-    ctx.region.pending[fragment.registers] = (
+    ctx.region.pending[fragment.name] = (
         reader.gathered(view, source, rows) if view.transposed else reader.vectors(view, source, rows, name)
     )
 

@@ -23,6 +23,7 @@ def load(ctx: Context, fragment: Fragment, node: Load) -> None:
 def store(ctx: Context, fragment: Fragment, node: Store) -> None:
     """Write a fragment to a shared view."""
     barriers.start_copies(ctx)
+    barriers.start_reads(ctx)  # they may be of the cells written here
     move = _Move(ctx, fragment, node)
     for chunk, slot, index in move.pieces():
         value = tir.load(fragment.registers, slot, move.vector)

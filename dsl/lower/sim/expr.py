@@ -205,10 +205,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "BitwiseXor": lambda a, b: a ^ b,
     "BitwiseAnd": lambda a, b: a & b,
     "BitwiseOr": lambda a, b: a | b,
-    "LeftShift": lambda a, b: a << b,
-    "RightShift": lambda a, b: a >> b,
-    "ShiftLeft": lambda a, b: a << b,
-    "ShiftRight": lambda a, b: a >> b,
+    "LShift": lambda a, b: a << b,
+    "RShift": lambda a, b: a >> b,
 }
 _BITWISE: dict[str, Callable[..., Any]] = {
     "bitwise_and": lambda a, b: a & b,

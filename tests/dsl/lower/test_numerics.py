@@ -20,6 +20,12 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "16 bytes a lane": {"vector": 16},
     "prefetch": {"tile": (64, 64, 64), "prefetch": True, "swizzle": XOR8, "pack": 2, "vector": 16},
     "two stages": {"tile": (64, 64, 64), "stages": 2, "swizzle": XOR8, "pack": 2, "regs": "agpr"},
+    "swizzle beyond an atom": {
+        "tile": (64, 64, 64),
+        "atom": "16x16x16",
+        "swizzle": "xor(8, unit=8, rows=4)",
+        "pack": 2,
+    },
     "padded rows": {"tile": (64, 64, 32), "stages": 2, "pad": 8, "pack": 2, "vector": 16},
     "three stages": {"tile": (64, 64, 32), "stages": 3, "interleave": 2},
     "direct to LDS": {"tile": (64, 96, 32), "atom": "16x16x16", "staging": "dma", "stages": 2, "swizzle": XOR4},

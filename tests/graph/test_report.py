@@ -17,9 +17,11 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import argus.graph.context
 from argus.agents.attempt import Attempt
+from argus.dsl.codegen.artifact import Manifest
 from argus.graph.report import RandomSearch, write_report
 from argus.graph.report.markup import Html, h, markup
 from argus.graph.run import RunRecord, aoptimize
+from argus.tools.results import TestReport
 
 TITLES = [
     "Verdict", "Path to the winner", "Every candidate", "Best so far", "Proof", "Machine view", "Numerics",
@@ -178,6 +180,20 @@ def test_what_was_not_executed_is_said(folder: Path) -> None:
     page = report(folder)
     assert "Executed: the kernel's IR, in the interpreter (1 test case)." in page.text
     assert "GPU ran it" not in page.text, "without an object nothing is said of one"
+    manifest = Manifest(
+        symbol="gemm", target="gfx942", params=(), grid=("1", "1", "1"), threads=256, arguments=(), kernarg_bytes=36,
+        lds_bytes=0, scratch_bytes=0, kernel_sha="5ha", files={"object": "0bj"}, versions={"llvmlite": "1.2.3"},
+    )  # fmt: skip
+    winner = folder / "attempts" / str(record(folder).result.best)  # pyright: ignore[reportOptionalMemberAccess]
+    (winner / "manifest.json").write_text(manifest.model_dump_json())
+    page = report(folder)
+    assert "Not executed: the gfx942 object." in page.text
+    assert "llvmlite 1.2.3" in page.text
+    assert "0bj" in page.text
+    tests = TestReport.model_validate_json((winner / "tests.json").read_bytes())
+    on_gpu = TestReport(cases=tuple(c.model_copy(update={"executed": "object"}) for c in tests.cases))
+    (winner / "tests.json").write_text(on_gpu.model_dump_json())
+    assert "Not executed" not in report(folder).text
 
 
 def test_the_way_shows_each_step_with_promise_gain_and_changes(folder: Path) -> None:
@@ -213,6 +229,7 @@ def test_failed_candidates_say_why(ran: Path) -> None:
     assert verdicts["1"].startswith("validrepaired 1×")
     assert verdicts["2"].startswith("refutedlowering: ")
     assert verdicts["3"].startswith("wronglowering: ")
+    assert [row[5:7] for row in page.rows if len(row) == 14][1:] == [["1/1", "1/1"], ["1/2", "–"], ["1/1", "0/1"]]
     assert page.tags["path"] >= 2, "failed candidates are crosses in the chart"
 
 

@@ -15,7 +15,7 @@ from argus.dsl.interp.clocks import Event
 from argus.dsl.interp.fault import Action, FaultKind
 from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.memory import Cells
-from argus.dsl.interp.program import SITES_KEPT
+from argus.dsl.interp.program import MOST_ADDRESSES
 from argus.dsl.interp.sites import Place, Site, Slots, locate
 from argus.dsl.interp.values import Frag
 from argus.dsl.interp.views import Plan, Root, plan_view
@@ -83,10 +83,12 @@ def site_of(w: Wave, view: View, slots: Slots, values: tuple[int, ...] | None = 
     key = (id(view), id(slots), values, None if index is None else index.tobytes())
     site = program.sites.get(key)
     if site is None:
-        if len(program.sites) >= SITES_KEPT:
+        if program.addresses_kept > MOST_ADDRESSES:
             program.sites.clear()
+            program.addresses_kept = 0
         place = Place(cells, values, index, _asked_axes(w, plan))
         site = program.sites[key] = locate(plan, place, slots)
+        program.addresses_kept += site.address.size
     return cells, site
 
 

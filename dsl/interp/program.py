@@ -45,8 +45,8 @@ from argus.dsl.ir.types import infer
 from argus.dsl.layout import Accumulator, Expr, OperandMap, names
 
 LANES: Mapping[str, int] = {"gfx942": 64, "sm_90a": 32}
-# Address tables are kept for every value of a view's indices; a long run must not keep them all.
-SITES_KEPT = 20_000
+# Address tables are kept for every value of a view's indices; those of a long run would fill the memory.
+MOST_ADDRESSES = 8_000_000
 
 
 def statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -91,6 +91,7 @@ class Program:
     axis_names: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     plans: dict[int, Plan] = field(default_factory=dict[int, Plan])
     sites: dict[tuple[object, ...], Site] = field(default_factory=dict[tuple[object, ...], Site])
+    addresses_kept: int = 0
     tables: dict[tuple[object, ...], Slots] = field(default_factory=dict[tuple[object, ...], Slots])
     moves: dict[tuple[object, ...], object] = field(default_factory=dict[tuple[object, ...], object])
     _exprs: dict[int, Compiled] = field(default_factory=dict[int, Compiled])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -101,10 +102,10 @@ def locate(plan: Plan, place: Place, slots: Slots) -> Site:
     address = np.where(real, flat, 0)
     if cells.places is not None and cells.places.size:
         address = cells.places[address]
-    lanes = np.broadcast_to(np.arange(slots.lanes)[:, None], slots.dims)
+    lanes = _lane_numbers(slots.dims)
     if real.all():
         hit = address.reshape(-1)
-        return Site(address, hit, None, lanes.reshape(-1), repeated=_repeated(hit), coords=coords)
+        return Site(address, hit, None, lanes, repeated=_repeated(hit), coords=coords)
     blank = np.where(padded & held, plan.pad, np.nan)
     selected = np.flatnonzero(real)
     missing = np.flatnonzero(outside)
@@ -113,7 +114,7 @@ def locate(plan: Plan, place: Place, slots: Slots) -> Site:
         address=address,
         hit=hit,
         selected=selected,
-        lane_of=lanes.reshape(-1)[selected],
+        lane_of=lanes[selected],
         blank=blank,
         blank_poison=~real & ~(padded & held),
         outside=missing if len(missing) else None,
@@ -121,6 +122,12 @@ def locate(plan: Plan, place: Place, slots: Slots) -> Site:
         repeated=_repeated(hit),
         coords=coords,
     )
+
+
+@cache
+def _lane_numbers(dims: tuple[int, int]) -> Ints:
+    """The lane of each slot; most accesses touch all slots and share one table."""
+    return np.repeat(np.arange(dims[0]), dims[1])
 
 
 def _repeated(hit: Ints) -> int | None:

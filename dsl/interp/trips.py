@@ -9,8 +9,8 @@ from itertools import product
 
 from argus.dsl.interp.expression import Compiled, compiled
 from argus.dsl.interp.program import size_symbols, statements
-from argus.dsl.ir.nodes import Assign, Block, For, Kernel, Shared
-from argus.dsl.layout import Const, Expr, Op, Var, names
+from argus.dsl.ir.nodes import Assign, Block, For, Kernel, Shared, Split
+from argus.dsl.layout import ZERO, Const, Expr, Op, Var, cdiv, names
 
 _LARGEST = 4096  # the search for a size ends here
 _MOST_STAGES = 12
@@ -88,18 +88,29 @@ class _Search:
         self._symbols = size_symbols(core)
         self._where = [(names(p), compiled(p)) for p in core.where]
         self._loops: list[_Loop] = []
+        self._bounds: dict[str, tuple[frozenset[str], Compiled]] = {}  # of split(): variables, value
         self._counts: list[tuple[str, frozenset[str], Compiled]] = []  # index name, variables, count
         for stmt in statements(core.body):
             if isinstance(stmt, For) and stmt.kind == "range":
                 start, stop = stmt.bounds
-                self._loops.append(_Loop(compiled(start), compiled(stop), names(start) | names(stop)))
+                mentions = names(start) | names(stop)
+                through = [self._bounds[n][0] for n in mentions if n in self._bounds]
+                self._loops.append(_Loop(compiled(start), compiled(stop), mentions.union(*through)))
             elif isinstance(stmt, For) and stmt.kind == "tiles":
                 self._add_counts(stmt.targets, stmt.bounds)
             elif isinstance(stmt, Assign) and isinstance(stmt.value, Block):
                 self._add_counts(stmt.targets, stmt.value.counts)
+            elif isinstance(stmt, Assign) and isinstance(stmt.value, Split):
+                self._add_split(stmt.targets, stmt.value)
 
     def _add_counts(self, targets: Sequence[str], counts: Sequence[Expr]) -> None:
         self._counts += [(t, names(c), compiled(c)) for t, c in zip(targets, counts, strict=True)]
+
+    def _add_split(self, targets: Sequence[str], split: Split) -> None:
+        """The first part stands for all: from 0 to the n-th part of the range."""
+        begin, end = targets
+        length = cdiv(split.n, split.parts)
+        self._bounds |= {begin: (frozenset(), compiled(ZERO)), end: (names(length), compiled(length))}
 
     def sizes(self, trips: int, *, full: bool, blocks: tuple[int, ...]) -> dict[str, int] | None:
         """Sizes for a trip count; `full`: the last tile of the loop is whole. None: there are none."""
@@ -140,6 +151,7 @@ class _Search:
         env = dict.fromkeys(self._symbols, value)
         for name, mentions, count in self._counts:
             env[name] = max(0, count(env) - 1) if mentions <= env.keys() else 0
+        env |= {name: value(env) for name, (mentions, value) in self._bounds.items() if mentions <= env.keys()}
         mine = [loop for loop in self._loops if symbol in loop.mentions and loop.mentions <= env.keys()]
         return max((loop.stop(env) - loop.start(env) for loop in mine), default=0)
 

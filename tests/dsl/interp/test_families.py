@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,10 @@ def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
         barrier()
     atomic_add(C.tile(64, 64)[bm, bn], acc)
 """
+
+
+def test_trip_sizes_of_split_k(core: Core) -> None:
+    assert {math.ceil(math.ceil(s["K"] / 32) / 3) for s in trip_sizes(core(SPLIT_K))} == {1, 2, 3}
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,36 @@ from hypothesis import strategies as st
 from argus.dsl.ir.divides import divisor, multiples
 from argus.dsl.ir.linear import constant, equal, simplify, trips
 from argus.dsl.ir.show_expr import show_expr
-from argus.dsl.layout import ZERO, Const, Expr, Op, Var, cdiv, evaluate
+from argus.dsl.layout import ZERO, Const, Expr, Op, OpKind, Var, cdiv, evaluate
 
 NAMES = ("x", "y", "z")
-ARITHMETIC = ("+", "-", "*", "//", "%", "cdiv", "min", "max")
-PREDICATES = ("<", "<=", ">", ">=", "==", "!=", "and", "or")
+ARITHMETIC: tuple[OpKind, ...] = ("+", "-", "*", "//", "%", "cdiv", "min", "max")
+PREDICATES: tuple[OpKind, ...] = ("<", "<=", ">", ">=", "==", "!=", "and", "or")
 
 leaves = st.one_of(st.integers(-20, 20).map(Const), st.sampled_from(NAMES).map(Var))
+
+
+def _two(kind: OpKind, a: Expr, b: Expr) -> Expr:
+    return Op(kind, (a, b))
+
+
+def _negated(a: Expr) -> Expr:
+    return Op("not", (a,))
+
+
 expressions: st.SearchStrategy[Expr] = st.recursive(
     leaves,
     lambda inner: st.one_of(
-        st.builds(lambda k, a, b: Op(k, (a, b)), st.sampled_from(ARITHMETIC + PREDICATES), inner, inner),
-        st.builds(lambda a: Op("not", (a,)), inner),
+        st.builds(_two, st.sampled_from(ARITHMETIC + PREDICATES), inner, inner),
+        st.builds(_negated, inner),
     ),
     max_leaves=8,
 )
 values = st.fixed_dictionaries({name: st.integers(-30, 30) for name in NAMES})
+
+
+def _rounded_up(n: int, d: int) -> int:
+    return -(-n // d)
 
 
 def value_of(e: Expr, env: dict[str, int]) -> int | None:
@@ -42,7 +56,7 @@ def test_text_means_what_python_means(e: Expr, env: dict[str, int]) -> None:
     if want is None or any(word in show_expr(e) for word in ("and", "or", "not", "<", ">", "=")):
         ast.parse(show_expr(e), mode="eval")
         return
-    names = {**env, "cdiv": lambda a, b: -(-a // b), "min": min, "max": max}  # pyright: ignore[reportUnknownLambdaType]
+    names: dict[str, object] = {**env, "cdiv": _rounded_up, "min": min, "max": max}
     assert eval(show_expr(e), {"__builtins__": {}}, names) == want
 
 

@@ -25,6 +25,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "atom": "16x16x16",
         "swizzle": "xor(8, unit=8, rows=4)",
         "pack": 2,
+        "vector": 16,
     },
     "padded rows": {"tile": (64, 64, 32), "stages": 2, "pad": 8, "pack": 2, "vector": 16},
     "three stages": {"tile": (64, 64, 32), "stages": 3, "interleave": 2},

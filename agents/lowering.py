@@ -53,8 +53,9 @@ class LoweringDeps:
         try:
             report = self.toolbox.check_invariants(text, self.problem)
         except KernelError as error:
-            told = error.diagnostic.render(text.splitlines())
-            return Check(text, CheckAnswer(ok=False, code=error.diagnostic.code, text=told))
+            d = error.diagnostic
+            told = d.render(text.splitlines())
+            return Check(text, CheckAnswer(ok=False, code=d.code, line=d.span.line, text=told))
         return Check(text, check_answer(report, text, feedback=self.task.feedback), report)
 
 

@@ -315,7 +315,7 @@ class CheckAnswer(_Fact):
 
     Attributes:
         counterexamples: Each refuted obligation's witness, smallest first; empty when feedback is off.
-        code: The diagnostic's code when the text is no kernel at all.
+        code, line: The diagnostic's code and place when the text is no kernel at all.
         text: The same for reading, carets included.
     """
 
@@ -325,6 +325,7 @@ class CheckAnswer(_Fact):
     unknown: int = 0
     counterexamples: tuple[dict[str, Any], ...] = ()
     code: str = ""
+    line: int = 0
     text: str = ""
 
 

@@ -50,6 +50,9 @@ from argus.dsl.diagnostics import Counterexample
 # A fixed time: answers carry a timestamp, and this one reads no clock.
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
+# Diagnostics of kernels whose pieces do not fit together; other mistakes need a writer.
+_MISFITS = ("bad-shape", "bad-call", "bad-space")
+
 NEEDS_A_MODEL = "needs a model: no schedule expresses this change"
 
 
@@ -161,14 +164,17 @@ def next_edit(task: LoweringTask, checked: Sequence[Checked]) -> str | None:
 
 
 def _edits(task: LoweringTask, checked: Checked, count: int) -> list[str]:
-    found = [Counterexample.model_validate(c) for c in checked.answer.counterexamples]
-    if checked.answer.code == "contract":
+    answer = checked.answer
+    if answer.code == "contract":
         return repair.with_contract(checked.text, task.contract)
     if not task.feedback:
         # Told only that it is wrong: any edit is as good as another.
         edits = repair.blind(checked.text, task.contract)
         rng = np.random.default_rng([task.seed, count])
         return [edits[i] for i in rng.permutation(len(edits))]
+    found = [Counterexample.model_validate(c) for c in answer.counterexamples]
+    if answer.code in _MISFITS:
+        found = [repair.misfit(answer.line)]
     return [e for c in repair.ranked(found) for e in repair.candidates(checked.text, c, task.contract)]
 
 

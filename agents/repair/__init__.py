@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from argus.agents.repair import indices, sites, sync
+from argus.agents.repair.discipline import disciplined
 from argus.agents.repair.mirror import completed
 from argus.dsl.diagnostics import Counterexample, FixClass, Span
 
-__all__ = ["blind", "candidates", "ranked", "with_contract"]
+__all__ = ["blind", "candidates", "misfit", "ranked", "with_contract"]
 
 Edit = Callable[[sites.Kernel, Counterexample], Iterable[str]]
 
@@ -49,6 +50,9 @@ _BY_KIND: dict[str, tuple[FixClass, ...]] = {
     "proxy": ("missing fence",),
     "contract": ("contract missing",),
 }
+# Obligations that fail when the wrong data is read, or none.
+_MISPLACED = ("init", "wait", "conformity", "written", "completeness")
+
 # Causes before effects: a kernel that misses a k-step also writes wrong sums.
 _ORDER = ("contract", "init", "race", "wait", "conformity", "completeness", "bounds", "written", "coverage", "epilogue")
 
@@ -77,13 +81,25 @@ def candidates(text: str, found: Counterexample, contract: str = "") -> list[str
     classes += [c for c in _BY_KIND.get(found.kind, ()) if c not in classes]
     if classes[:1] == ["contract missing"]:
         return with_contract(text, contract)
-    # An operand that differs from its sibling explains more than any single class does.
-    edits = indices.mirrored(kernel, found)[:2]
-    for name in classes:
-        edits += _EDITS[name](kernel, found)
-    edits += indices.mirrored(kernel, found)
-    edits += completed(kernel)
-    return [edit for edit in dict.fromkeys(edits) if edit.strip() != text.strip()]
+    by_class = [list(_EDITS[name](kernel, found)) for name in classes]
+    own, others = (by_class[0], by_class[1:]) if by_class else ([], [])
+    mirrored = indices.mirrored(kernel, found)
+    # What stands out of the kernel's own pattern explains more than a class alone does.
+    edits = [*indices.unrepeated(kernel), *indices.unguarded(kernel, found)]
+    if found.fix_class in ("missing wait", "missing barrier"):
+        edits += [*own[:1], *disciplined(kernel)[:1], *mirrored[:1], *own]
+    elif found.kind in _MISPLACED:
+        edits += [*disciplined(kernel)[:1], *mirrored[:2], *completed(kernel), *own]
+    else:
+        edits += [*mirrored[:2], *own]
+    edits += [edit for listed in others for edit in listed]
+    return _fresh([*edits, *disciplined(kernel), *mirrored, *completed(kernel)], text)
+
+
+def misfit(line: int) -> Counterexample:
+    """A witness for text that was refused before any obligation arose: an operand that does not fit, most likely."""
+    here = Span("<kernel>", line, 1, line, 1)
+    return Counterexample(kind="conformity", text="", consumer=here, fix_class="operand transposed")
 
 
 def blind(text: str, contract: str = "") -> list[str]:
@@ -94,12 +110,12 @@ def blind(text: str, contract: str = "") -> list[str]:
     edits: list[str] = []
     for line in range(1, len(kernel.lines) + 1):
         nowhere = Counterexample(kind="", text="", consumer=Span("<kernel>", line, 1, line, 1))
-        for name in _EDITS:
-            edits += _EDITS[name](kernel, nowhere)
+        for edit in _EDITS.values():
+            edits += edit(kernel, nowhere)
         edits += indices.mirrored(kernel, nowhere)
     edits += completed(kernel)
     edits += with_contract(text, contract)
-    return [edit for edit in dict.fromkeys(edits) if edit.strip() != text.strip()]
+    return _fresh(edits, text)
 
 
 def with_contract(text: str, contract: str) -> list[str]:
@@ -111,3 +127,7 @@ def with_contract(text: str, contract: str) -> list[str]:
     own = ("where(", "assume(", "ensures(")
     body = [row for row in lines[start + 1 :] if not row.strip().startswith(own)]
     return [sites.join([*lines[:start], *contract.rstrip("\n").splitlines(), *body])]
+
+
+def _fresh(edits: Sequence[str], text: str) -> list[str]:
+    return [edit for edit in dict.fromkeys(edits) if edit.strip() != text.strip()]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from argus.agents.repair import sites
 from argus.agents.repair.blocks import block_after, near
+from argus.agents.repair.discipline import loop_fixes, loop_variable
 from argus.agents.repair.mirror import completed, mended
 from argus.agents.repair.sites import Kernel, Site
 from argus.dsl.diagnostics import Counterexample
@@ -53,6 +54,8 @@ def swizzle(kernel: Kernel, found: Counterexample) -> Iterator[str]:
 
 def transposed(kernel: Kernel, found: Counterexample) -> Iterator[str]:
     """Operands on their own sides; the stored tile the right way round."""
+    if "load by" in found.fix:
+        yield from _crossed(kernel)
     if found.kind == "epilogue":
         yield from _outputs(kernel)
         yield from _sides(kernel, found)
@@ -67,12 +70,11 @@ def k_incomplete(kernel: Kernel, found: Counterexample) -> Iterator[str]:
     """Loops that cover K once: k-steps from the row and the atom, k-tiles from the row; no step twice or left out."""
     if found.kind == "init":
         yield from completed(kernel)
-    yield from _loops(kernel)
-    yield from _repeated(kernel)
+    yield from loop_fixes(kernel)
     yield from _products(kernel)
     row = kernel.row
     for site in kernel.of("ks"):
-        if not site.text.isidentifier() and (name := _loop_of(kernel, site)):
+        if (name := loop_variable(kernel, site)) and name != site.text:
             yield sites.replace_all(kernel, [(s, name) for s in kernel.of("ks") if s.text == site.text])
     for site in kernel.of("depth"):
         if row and site.text != row and site.owner not in _stored(kernel):
@@ -84,8 +86,7 @@ def k_incomplete(kernel: Kernel, found: Counterexample) -> Iterator[str]:
 def bounds(kernel: Kernel, found: Counterexample) -> Iterator[str]:
     """Every tile stored once: counts rounded up, indices of the block, one store."""
     if found.kind == "bounds":
-        yield from _loops(kernel)
-    yield from _repeated(kernel)
+        yield from loop_fixes(kernel)
     yield from _stores(kernel)
     for site in kernel.of("count", "loop"):
         if (new := re.sub(r"(\w+) // (\w+)", r"cdiv(\1, \2)", site.text)) != site.text:
@@ -93,7 +94,9 @@ def bounds(kernel: Kernel, found: Counterexample) -> Iterator[str]:
         if (new := re.sub(r"cdiv\((\w+), (\w+)\) [+-] \d+", r"cdiv(\1, \2)", site.text)) != site.text:
             yield sites.replace(kernel, site, new)
     yield from _counts(kernel)
-    yield from _loops(kernel)
+    if len(counts := kernel.of("count")) == 2:
+        yield sites.replace_all(kernel, [(counts[0], counts[1].text), (counts[1], counts[0].text)])
+    yield from loop_fixes(kernel)
     yield from _crossed(kernel)
     yield from _outputs(kernel)
 
@@ -109,6 +112,20 @@ def phase(kernel: Kernel, found: Counterexample) -> Iterator[str]:
                 yield sites.join(lines)
 
 
+def unguarded(kernel: Kernel, found: Counterexample) -> Iterator[str]:
+    """What the witness names without the branch around it."""
+    lines = near(kernel, found)
+    for n, row in enumerate(kernel.lines, 1):
+        inside = block_after(kernel, n) if row.lstrip().startswith("if ") else []
+        if inside and (set(lines) & set(inside) or any(_is_sync(kernel.lines[i - 1]) for i in inside)):
+            kept = [(i, other) for i, other in enumerate(kernel.lines, 1) if i != n]
+            yield sites.join([other[4:] if i in inside else other for i, other in kept])
+
+
+def _is_sync(row: str) -> bool:
+    return row.strip().startswith(("wait(", "barrier(", "commit("))
+
+
 def mirrored(kernel: Kernel, found: Counterexample) -> list[str]:
     """One operand's statement after the other's: see `mirror`."""
     return mended(kernel, near(kernel, found))
@@ -117,26 +134,7 @@ def mirrored(kernel: Kernel, found: Counterexample) -> list[str]:
 # ------------------------------------------------------------------------------------------- pieces
 
 
-def _loops(kernel: Kernel) -> Iterator[str]:
-    row, atom = kernel.row, kernel.atom
-    packs = [int(s.text) for s in kernel.of("pack") if s.text.isdigit()]
-    operands = kernel.of("ks")
-    for site in kernel.of("loop"):
-        mine = [s for s in operands if site.line in s.loops]
-        if not mine or not row:
-            continue
-        inner = any(s.loops[-1] == site.line for s in mine)
-        if inner and atom and row.isdigit():
-            new = f"unroll({int(row) // (atom[2] * max(packs, default=1))})"
-        elif site.text.startswith("range("):
-            new = f"range(cdiv(K, {row}))"
-        else:
-            continue
-        if new != site.text:
-            yield sites.replace(kernel, site, new)
-
-
-def _repeated(kernel: Kernel) -> Iterator[str]:
+def unrepeated(kernel: Kernel) -> Iterator[str]:
     """One of two equal statements in a row is one too many."""
     for i in range(len(kernel.lines) - 1):
         if kernel.lines[i].strip() and kernel.lines[i] == kernel.lines[i + 1]:
@@ -223,10 +221,12 @@ def _stores(kernel: Kernel) -> Iterator[str]:
         for view in (plain, over):
             yield sites.join([*kernel.lines, f"{indent}store({view}, {acc})"])
         return
-    for site in outs:
+    for site in (s for s in outs if s.loops):
+        rows = [row for n, row in enumerate(kernel.lines, 1) if n != site.line]
+        yield sites.join([*rows, indent + kernel.lines[site.line - 1].strip()])
+    for site in (s for s in outs if s.text not in (plain, over)):
         for view in (over, plain) if site.text.endswith(".T") else (plain, over):
-            if view != site.text:
-                yield sites.replace(kernel, site, view)
+            yield sites.replace(kernel, site, view)
 
 
 def _counts(kernel: Kernel) -> Iterator[str]:
@@ -281,14 +281,6 @@ def _index(name: str, offset: int, modulus: str | None) -> str:
     if modulus is None:
         return moved
     return f"{moved} % {modulus}" if offset == 0 else f"({moved}) % {modulus}"
-
-
-def _loop_of(kernel: Kernel, site: Site) -> str:
-    """The variable of the innermost loop around a site."""
-    if not site.loops:
-        return ""
-    match = re.match(r"\s*for (\w+) in", kernel.lines[site.loops[-1] - 1])
-    return match[1] if match and site.line in block_after(kernel, site.loops[-1]) else ""
 
 
 def _block_names(kernel: Kernel) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Matrix kernels treat their two operands alike: a statement for A stands beside its image for B.
 
-Where the two differ beyond the names, one of them is a likely mistake, and the other shows how to mend it; where an image
-is missing, it can be written. The names' pairing is read off the kernel: no name has a meaning here.
+Where the two differ beyond the names, one of them is a likely mistake, and the other shows how to mend it; where an
+image is missing, it can be written. The names' pairing is read off the kernel: no name has a meaning here.
 """
 
 from __future__ import annotations
@@ -53,13 +53,17 @@ class Mirror:
         return re.sub(r"(tile\()(\d+)", lambda m: m[1] + self.rows.get(m[2], m[2]), swapped)
 
     def mixed(self, phrase: Phrase) -> bool:
-        """Whether the phrase names something of either side: of the pairs, it should keep to one."""
-        sides = {word in self.left for word in _WORDS.findall(phrase.whole) if word in self.names}
+        """Whether the phrase names something of either side: of the pairs, it should keep to one.
+
+        Letters of operands do not count: they stand for a side of the matrix unit, and a swapped product crosses them.
+        """
+        words = [w for w in _WORDS.findall(phrase.whole) if w in self.names and not w.startswith('"')]
+        sides = {word in self.left for word in words}
         return len(sides) == 2
 
 
 def mended(kernel: sites.Kernel, near: Sequence[int]) -> list[str]:
-    """Texts in which one statement became its sibling's image, the likeliest first: near the witness, then mixed names."""
+    """Texts in which one statement became its sibling's image, the likeliest first: near the witness, mixed names."""
     tree = _parsed(kernel.text)
     if tree is None:
         return []
@@ -86,7 +90,8 @@ def completed(kernel: sites.Kernel) -> Iterator[str]:
     mirror = _mirror(tree, phrases)
     paired = {id(p) for pair in siblings(phrases) for p in pair}
     for p in phrases:
-        if id(p) in paired or p.shape[0] not in _STEPS or mirror.image(p.whole) == p.whole:
+        alone = id(p) not in paired and p.shape[0] in _STEPS and not mirror.mixed(p)
+        if not alone or mirror.image(p.whole) == p.whole:
             continue
         lines = list(kernel.lines)
         indent = " " * sites.indent(lines[p.line - 1])
@@ -119,7 +124,7 @@ def _doubt(wrong: Phrase, right: Phrase, mirror: Mirror, text: str) -> int:
 
 def _mirror(tree: ast.Module, phrases: Sequence[Phrase]) -> Mirror:
     names: dict[str, str] = {'"a"': '"b"', '"b"': '"a"'}
-    left = {'"a"'}
+    left: set[str] = set()
 
     def pair(a: str, b: str) -> None:
         if a and b and a != b and a not in names and b not in names:
@@ -142,16 +147,7 @@ def _mirror(tree: ast.Module, phrases: Sequence[Phrase]) -> Mirror:
                 pass
     for a, b in siblings(phrases):
         pair(a.name, b.name)
-    # Letters of operands stand for a side of the matrix unit, and a swapped product crosses them.
-    crossed = any(p.shape[:1] == ("operand",) and _crossed(p, left, names) for p in phrases)
-    return Mirror(names, _rows(phrases), frozenset(left - {'"a"'} if crossed else left))
-
-
-def _crossed(p: Phrase, left: set[str], names: Mapping[str, str]) -> bool:
-    words = [w for w in _WORDS.findall(p.text) if w in names]
-    buffers = [w in left for w in words if not w.startswith('"')]
-    letters = [w in left for w in words if w.startswith('"')]
-    return bool(buffers and letters) and buffers[0] != letters[0]
+    return Mirror(names, _rows(phrases), frozenset(left))
 
 
 def _rows(phrases: Sequence[Phrase]) -> dict[str, str]:
@@ -180,7 +176,9 @@ def _of(stmt: ast.stmt, block: int, kernel: sites.Kernel) -> Iterator[Phrase]:
             pairs = [(t.id if isinstance(t, ast.Name) else "", v) for t, v in zip(targets, values, strict=True)]
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             pairs = [(name, value)]
-        case ast.Expr(value=value):
+        case ast.AugAssign(value=ast.Call(func=ast.Name(id="mma"), args=args)):
+            pairs = [("", arg) for arg in args]
+        case ast.Expr(value=value) if not _stores_result(value, kernel):
             pairs = [("", value)]
         case _:
             pass
@@ -199,6 +197,12 @@ def _calls(node: ast.expr) -> Iterator[str]:
             name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
             if name in (*_STEPS, "tile"):
                 yield name
+
+
+def _stores_result(node: ast.expr, kernel: sites.Kernel) -> bool:
+    """Stores of the result have no image: they belong to both sides."""
+    out = re.search(r"ensures\((\w+)\[", kernel.text)
+    return out is not None and any(isinstance(n, ast.Name) and n.id == out[1] for n in ast.walk(node))
 
 
 def _put(kernel: sites.Kernel, phrase: Phrase, new: str) -> str:

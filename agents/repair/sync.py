@@ -13,7 +13,11 @@ from argus.dsl.diagnostics import Counterexample
 
 def barrier(kernel: Kernel, found: Counterexample) -> Iterator[str]:
     """A barrier between the two accesses, at the block both lie in; at its end when they meet over the loop's edge."""
-    yield from _barrier_before_wait(kernel, found)
+    yield from _wait_before_barrier(kernel)
+    if "after the wait" in found.fix:
+        waits = [s.line for s in kernel.of("wait") if s.line < found.consumer.line]
+        for line in reversed(waits):
+            yield sites.insert(kernel, line + 1, "barrier()", like=line)
     use = found.consumer.line
     others = [found.other.span.line] if found.other else _partners(kernel, found)
     lines = sorted(n for n in {use, *others} if 1 <= n <= len(kernel.lines))
@@ -41,7 +45,7 @@ def wait(kernel: Kernel, found: Counterexample) -> Iterator[str]:
         if keep.text.isdigit() and int(keep.text) > 0:
             yield sites.replace(kernel, keep, str(int(keep.text) - 1))
     yield from _fills_ahead(kernel)
-    yield from _barrier_before_wait(kernel, found)
+    yield from _wait_before_barrier(kernel)
     waits = [s for s in kernel.of("wait") if s.text.isdigit()]
     waits.sort(key=lambda s: (s.line > use, abs(s.line - use)))
     told = re.search(r"wait\((\d+)\)", found.fix)
@@ -80,11 +84,9 @@ def trip_counts(kernel: Kernel, found: Counterexample) -> Iterator[str]:
             yield sites.join([row[4:] if k in inside else row for k, row in kept])
 
 
-def _barrier_before_wait(kernel: Kernel, found: Counterexample) -> Iterator[str]:
+def _wait_before_barrier(kernel: Kernel) -> Iterator[str]:
     """A wait says nothing to other waves: what it waited for is theirs after a later barrier."""
     lines = list(kernel.lines)
-    depth = sites.indent(lines[found.consumer.line - 1]) if found.consumer.line <= len(lines) else 0
-    del depth
     for i in range(len(lines) - 1):
         if lines[i].strip() == "barrier()" and lines[i + 1].strip().startswith("wait("):
             swapped = [*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :]]
@@ -108,6 +110,8 @@ def _fills_ahead(kernel: Kernel) -> Iterator[str]:
         uses = any(".use(" in kernel.lines[n - 1] for n in body)
         if site.text.startswith("unroll(") and fills and not uses:
             yield sites.replace(kernel, site, f"unroll({int(match[1]) - 1})")
+            if filled := re.fullmatch(r"unroll\((\d+)\)", site.text):
+                yield kernel.text.replace(match[0], f"ring({int(filled[1]) + 1},")
 
 
 def _uncommitted(kernel: Kernel) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graph_fakes import FakeToolbox, cards, family
@@ -99,7 +100,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(argus.graph.context, "families", lambda: {"gemm": family()})
         toolbox = FakeToolbox(wrong=lambda text: HOSTILE in text)
-        options = {"toolbox": toolbox, "cards": cards(), "track": False}
+        options: dict[str, Any] = {"toolbox": toolbox, "cards": cards(), "track": False}
         models = {"lowering": FunctionModel(lowering, model_name="forgetful")}
         asyncio.run(aoptimize("gemm", out=root / "model", rounds=1, candidates=3, models=models, **options))
         asyncio.run(aoptimize("gemm", out=root / "offline", rounds=3, candidates=9, **options))
@@ -147,7 +148,7 @@ def test_the_figures_are_the_folders(folder: Path) -> None:
     assert f"{told.lower_bound_us:,.1f} µs est" in page.text
     assert f"{best.speedup:,.2f}×" in page.text
     assert told.stop_reason in page.text
-    assert best.kernel_sha in page.text
+    assert str(best.kernel_sha) in page.text
     rows = {row[0]: row for row in page.rows if len(row) == 14}
     assert list(rows) == [str(a.id) for a in told.attempts]
     for a in told.attempts:

@@ -34,11 +34,12 @@ def attention(kernel: Kernel, size: int) -> Wrong | None:
     return wrong(kernel, causal_attention, sizes_list=[{"H": 4, "G": 2, "S": size}], policies=FEW)
 
 
-@pytest.mark.parametrize("size", [20, 32, 150])
+@pytest.mark.parametrize("size", [20, pytest.param(150, marks=pytest.mark.slow)])
 def test_attention(size: int, text: Text, core: Core) -> None:
     assert attention(core(text("attention")), size) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -147,6 +148,7 @@ def test_split_k(old: str, new: str, kind: str | None, core: Core, gemm: Callabl
     assert got == kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", GOOD, ids=lambda p: p.stem)
 def test_hand_written_kernels_are_right(path: Path, core: Core) -> None:
     kernel = core(path.read_text("utf-8"))

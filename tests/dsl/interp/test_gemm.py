@@ -36,7 +36,7 @@ def without_last(text: str, what: str) -> str:
     return text[:at] + "priority(0)" + text[at + len(what) :]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["gemm_single", *(pytest.param(n, marks=pytest.mark.slow) for n in list(SMALL)[1:])])
 def test_right_under_every_schedule(name: str, text: Text, core: Core, gemm: Reference) -> None:
     kernel = core(edited(text(name), SMALL[name]))
     assert wrong(kernel, gemm, sizes_list=trip_sizes(kernel)) is None

@@ -46,6 +46,7 @@ def test_persistent_gemm_is_right(text: Text, core: Core, gemm: Reference) -> No
     assert wrong(core(text("gemm_sm90a")), gemm, sizes_list=SIZES, policies=POLICIES[::5]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edits", "expected"),
     [

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from argus.agents.attempt import Attempt
 from argus.graph.report.figures import told_us
 from argus.graph.report.markup import Html, h
 from argus.graph.report.read import Judged, RunData
@@ -47,29 +48,27 @@ class _Frame:
 def progress_chart(run: RunData) -> Html | None:
     """Time against candidates: each valid one, the best so far, the floor, random choice; None without a time."""
     found = [j.attempt for j in run.attempts.values()]
-    timed = [(a.id, a.time_us) for a in found if a.valid and a.time_us is not None]
+    timed = [a for a in found if a.valid and a.time_us is not None]
     if not timed:
         return None
     last = max(a.id for a in found)
-    random: tuple[float, ...] = run.random.median_us[:last] if run.random else ()
-    shown = [t for _, t in timed] + [t for t in random if math.isfinite(t)] + ([run.floor_us] if run.floor_us else [])
+    random = [(n, t) for n, t in enumerate(run.random.median_us[:last], 1) if math.isfinite(t)] if run.random else []
+    floor = [(n, run.floor_us) for n in (0, last)] if run.floor_us else []
+    best = list(accumulate(timed, _faster))
+    shown = [_time(a) for a in timed] + [t for _, t in (*random, *floor)]
     frame = _Frame(last, min(shown) * 0.93, max(shown) * 1.07)
-    kind = next(a.time_kind for a in found if a.valid and a.time_us == min(t for _, t in timed))
-    best = list(accumulate((t for _, t in timed), min))
-    lines = [(best[-1], f"best {told_us(best[-1], kind)}", "best")]
+    won = told_us(_time(best[-1]), best[-1].time_kind)
+    lines = [(_time(best[-1]), f"best {won}", "best")]
     parts = [_axes(frame)]
-    if run.floor_us:
-        parts.append(_path([(frame.x(0), frame.y(run.floor_us)), (frame.x(last), frame.y(run.floor_us))], "floor"))
-        lines.append((run.floor_us, f"floor {told_us(run.floor_us)}", "floor"))
-    if drawn := [(frame.x(n), frame.y(t)) for n, t in enumerate(random, 1) if math.isfinite(t)]:
-        parts.append(_path(drawn, "random"))
-        lines.append((random[-1], f"random {told_us(random[-1])}", "random"))
-    parts.append(_path(_staircase(frame, [n for n, _ in timed], best), "best"))
-    parts += [_dot(frame, n, t, run) for n, t in timed]
+    for name, points in (("floor", floor), ("random", random)):
+        if points:
+            parts.append(_path([(frame.x(n), frame.y(t)) for n, t in points], name))
+            lines.append((points[-1][1], f"{name} {told_us(points[-1][1])}", name))
+    parts.append(_path(_staircase(frame, [a.id for a in timed], [_time(a) for a in best]), "best"))
+    parts += [_dot(frame, a, run) for a in timed]
     parts += [_cross(frame, a.id, f"{a.id}: {a.status.replace('_', ' ')}") for a in found if not a.valid]
     parts.append(_labels(frame, lines))
-    told = f"Best time so far: {told_us(timed[0][1], kind)} at first, {told_us(best[-1], kind)} in the end"
-    return _svg(_WIDTH, _HEIGHT, told, *parts)
+    return _svg(_WIDTH, _HEIGHT, f"Best time so far, against candidates: {won} in the end", *parts)
 
 
 def stack(segments: Sequence[tuple[str, float]], most: float, title: str) -> Html:
@@ -130,13 +129,11 @@ def _staircase(frame: _Frame, numbers: Sequence[int], best: Sequence[float]) -> 
     return points
 
 
-def _dot(frame: _Frame, number: int, time: float, run: RunData) -> Html:
-    judged = run.attempts[number]
-    title = h("title", f"{number}: {judged.name}, {told_us(time, judged.attempt.time_kind)}")
-    kind = "dot winner" if number == run.best else "dot"
-    return h(
-        "circle", title, cx=_at(frame.x(number)), cy=_at(frame.y(time)), r=5 if number == run.best else 3.5, class_=kind
-    )
+def _dot(frame: _Frame, a: Attempt, run: RunData) -> Html:
+    title = h("title", f"{a.id}: {run.attempts[a.id].name}, {told_us(_time(a), a.time_kind)}")
+    won = a.id == run.best
+    x, y = _at(frame.x(a.id)), _at(frame.y(_time(a)))
+    return h("circle", title, cx=x, cy=y, r=5 if won else 3.5, class_="dot winner" if won else "dot")
 
 
 def _cross(frame: _Frame, number: int, told: str) -> Html:
@@ -173,3 +170,11 @@ def _text(x: float, y: float, told: str, anchor: str, kind: str | None = None) -
 
 def _at(value: float) -> str:
     return f"{value:.1f}"
+
+
+def _time(a: Attempt) -> float:
+    return math.inf if a.time_us is None else a.time_us
+
+
+def _faster(old: Attempt, new: Attempt) -> Attempt:
+    return new if _time(new) < _time(old) else old

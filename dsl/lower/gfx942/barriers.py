@@ -8,9 +8,9 @@ barriers that nothing crosses.
 from __future__ import annotations
 
 from argus.dsl.ir import Commit, Priority, SchedBarrier, SchedGroup, Wait
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import Context, Fragment
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.interleave import Region, rates
 
 # Bits of sched_barrier and sched_group_barrier masks: instruction kinds (LLVM, AMDGPU usage).

@@ -9,9 +9,9 @@ import re
 
 from argus.dsl.ir import Block
 from argus.dsl.layout import Expr
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import Context
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.index import product
 from argus.dsl.lower.gfx942.tir import Tir
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from argus.dsl.ir import Node
 from argus.dsl.layout import Linear
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import WAVE, Fragment
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 
 

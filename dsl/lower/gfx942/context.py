@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from argus.dsl.ir import Dtype, Kernel, Node, Shared
 from argus.dsl.ir.types import FragType, Types
 from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import Facts, constant
 from argus.dsl.lower.gfx942.emit import Emitter
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import Facts, constant
 from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.interleave import Region
 from argus.dsl.lower.gfx942.tir import Tir

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from argus.dsl.ir import CopyAsync
 from argus.dsl.ir.types import DTYPE_BYTES, Types
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import barriers, lds, tir
 from argus.dsl.lower.gfx942 import global_memory as memory
 from argus.dsl.lower.gfx942.context import WAVE, Context
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.views import SharedView, shared_view
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from argus.dsl.ir import Store
 from argus.dsl.layout import Accumulator, Const, Expr, Op
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import global_memory as memory
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import Context, Fragment, accumulator_atoms
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.index import product
 from argus.dsl.lower.gfx942.operands import wave_place
 from argus.dsl.lower.gfx942.tir import Tir

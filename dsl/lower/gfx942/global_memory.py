@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from argus.dsl.ir import Node, View
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import ZERO, Const, Expr, Op, names
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import never_negative, simplify
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import Context
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import never_negative, simplify
 from argus.dsl.lower.gfx942.index import product
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.views import GlobalAxis, GlobalView, global_view

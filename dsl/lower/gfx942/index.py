@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import reduce
 
 from argus.dsl.layout import Const, Expr, Op, Var, names
+from argus.dsl.lower.facts import never_negative, resolve, simplify
 from argus.dsl.lower.gfx942 import tir
-from argus.dsl.lower.gfx942.facts import never_negative, resolve, simplify
 from argus.dsl.lower.gfx942.tir import Tir
 
 

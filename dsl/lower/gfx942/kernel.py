@@ -9,12 +9,12 @@ from argus.dsl.diagnostics import Code, Diagnostic, KernelError
 from argus.dsl.ir import Assign, Block, Kernel, ScalarParam, TensorParam
 from argus.dsl.ir.types import Types
 from argus.dsl.layout import Const, Expr
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import Facts
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.blocks import grid_size
 from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, TENSOR_DTYPES, WAVE, Context
 from argus.dsl.lower.gfx942.emit import Emitter
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import Facts
 from argus.dsl.lower.gfx942.index import Indices, product, python_text
 from argus.dsl.lower.gfx942.statements import lower_statements
 from argus.dsl.lower.gfx942.tir import Tir

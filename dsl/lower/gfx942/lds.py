@@ -9,9 +9,9 @@ from math import gcd
 from argus.dsl.ir import Node, View
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Swizzle
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import Context
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.views import SharedView, shared_view
 

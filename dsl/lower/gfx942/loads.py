@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argus.dsl.ir import Load, Store
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import global_memory as memory
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.chunks import Chunk, chunks_of
 from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, Context, Fragment
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 
 MOST_BYTES = 16  # of one lane in one instruction

@@ -14,10 +14,10 @@ from math import lcm
 
 from argus.dsl.ir import For, Stmt
 from argus.dsl.layout import Const, Expr, Op, Var, names
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import constant, simplify
 from argus.dsl.lower.gfx942 import barriers, tir
 from argus.dsl.lower.gfx942.context import Context
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import constant, simplify
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.views import stage_indices
 from argus.dsl.lower.gfx942.walk import every_view

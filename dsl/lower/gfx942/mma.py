@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from argus.dsl.ir import Frag, MmaAcc, MmaInto, Ref
 from argus.dsl.layout import OperandMap
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import barriers, tir
 from argus.dsl.lower.gfx942.context import Context, Fragment, accumulator_atoms
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.targets.atoms import ATOMS
 
 # By atom and operand type; bf16 comes as 16-bit integers.

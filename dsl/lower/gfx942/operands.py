@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argus.dsl.ir import Operand, Ref
 from argus.dsl.layout import Accumulator, Const, OperandMap
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import constant
 from argus.dsl.lower.gfx942 import barriers, lds, tir
 from argus.dsl.lower.gfx942 import global_memory as memory
 from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, Context, Fragment, accumulator_atoms
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import constant
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.views import SharedView, is_shared
 from argus.dsl.targets.atoms import ATOMS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from argus.dsl.ir import Binary, Cast, Frag, Index, Node, Ref, Scalar, Select, Unary
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, Context, Fragment
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 
 LOG2_E = 1.4426950408889634

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argus.dsl.ir import Load, Store
 from argus.dsl.ir.types import DTYPE_BYTES
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import barriers, lds, tir
 from argus.dsl.lower.gfx942.chunks import Chunk, chunks_of
 from argus.dsl.lower.gfx942.context import Context, Fragment
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 
 

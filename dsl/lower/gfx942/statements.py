@@ -34,9 +34,9 @@ from argus.dsl.ir import (
     Wait,
 )
 from argus.dsl.layout import Accumulator, Linear
+from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import barriers, blocks, dma, epilogue, loads, loops, mma, operands, pointwise, staging, tir
 from argus.dsl.lower.gfx942.context import Context
-from argus.dsl.lower.gfx942.errors import unsupported
 from argus.dsl.lower.gfx942.tir import Tir
 from argus.dsl.lower.gfx942.views import is_shared
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from argus.dsl.ir import At, Cols, Field, Gather, Ref, Rows, Shared, TensorParam, TileAt, Transposed, View
 from argus.dsl.ir.types import Types
 from argus.dsl.layout import Const, Expr, Op
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import constant, simplify
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import constant, simplify
 from argus.dsl.lower.gfx942.index import Indices, product
 
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from argus.dsl.ir import Commit, CopyAsync, For, If, Kernel, Stmt, Wait
 from argus.dsl.ir.types import Types
 from argus.dsl.layout import Const
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import constant
 from argus.dsl.lower.gfx942.dma import fewest_instructions
-from argus.dsl.lower.gfx942.errors import unsupported
-from argus.dsl.lower.gfx942.facts import constant
 from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.walk import every_statement
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argus.dsl.layout import Const, Expr, Op, Var, cdiv, evaluate
-from argus.dsl.lower.gfx942.facts import Facts, constant, never_negative, residue, simplify
+from argus.dsl.lower.facts import Facts, constant, never_negative, residue, simplify
 
 K, M = Var("K"), Var("M")
 VARIABLES = ("K", "M")

@@ -39,7 +39,7 @@ class Survey:
 def survey(state: RunState, catalogue: Catalogue) -> Survey:
     """Which techniques may be tried on which parents now, and what they promise."""
     attempts, beliefs = state["attempts"], state["arms"]
-    parents = parents_of(attempts)
+    parents = parents_of(attempts, catalogue)
     tuner = tuner_of(catalogue, attempts, seed_of(state) + state["round"])
     tried = tried_schedules(attempts)
     arms = tuple(arm for parent in parents for arm in eligible(catalogue, parent, tried, tuner.order))
@@ -60,12 +60,20 @@ def survey(state: RunState, catalogue: Catalogue) -> Survey:
     return Survey(tuple(parents), arms, open_levels(promised), tuple(chances))
 
 
-def parents_of(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Up to three kernels to start from: the fastest that differ."""
-    found: dict[str, Attempt] = {}
-    for a in sorted((a for a in attempts if a.valid), key=lambda a: (a.time_us or math.inf, a.id)):
-        found.setdefault(a.kernel_sha, a)
-    return list(found.values())[:PARENTS]
+def parents_of(attempts: Sequence[Attempt], catalogue: Catalogue) -> list[Attempt]:
+    """Up to three kernels to start from: the fastest that differ in their techniques, then the fastest that differ.
+
+    Variants of one kernel would otherwise take all places, and a technique that excludes another could never be undone.
+    """
+    ranked = sorted((a for a in attempts if a.valid), key=lambda a: (a.time_us or math.inf, a.id))
+    by_techniques: dict[object, Attempt] = {}
+    by_text: dict[str, Attempt] = {}
+    for a in ranked:
+        by_techniques.setdefault(catalogue.active(a.schedule) or a.kernel_sha, a)
+        by_text.setdefault(a.kernel_sha, a)
+    distinct = list(by_techniques.values())[:PARENTS]
+    others = [a for a in by_text.values() if a not in distinct]
+    return sorted([*distinct, *others[: PARENTS - len(distinct)]], key=ranked.index)
 
 
 def behind(parent: Attempt, best: Attempt | None) -> float:

@@ -7,7 +7,10 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from argus.dsl.layout import Swizzle
+
 ELEMENT_BYTES = 2  # f16 and bf16
+_SWIZZLE = re.compile(r"xor\((\d+), unit=8, rows=(\d+)\)")
 
 
 class GemmSchedule(BaseModel):
@@ -92,7 +95,7 @@ class GemmSchedule(BaseModel):
             f"a pad keeps {self.lds_align}-byte alignment",
         )
         if self.swizzle != "none":
-            match = re.fullmatch(r"xor\((\d+), unit=8, rows=(\d+)\)", self.swizzle)
+            match = _SWIZZLE.fullmatch(self.swizzle)
             need(match is not None, f"unknown swizzle {self.swizzle!r}")
             if match:
                 chunks, rows = int(match[1]), int(match[2])
@@ -127,6 +130,11 @@ class GemmSchedule(BaseModel):
     @property
     def lds_align(self) -> int:
         return max(self.lds_vector_bytes, self.vector if self.staging == "register" else 4)
+
+    @property
+    def lds_swizzle(self) -> Swizzle | None:
+        match = _SWIZZLE.fullmatch(self.swizzle)
+        return Swizzle(chunks=int(match[1]), unit=8, rows=int(match[2])) if match else None
 
     @property
     def lds_row_bytes(self) -> int:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 sys.path.insert(0, str(Path(__file__).parent))
@@ -26,8 +24,6 @@ argus.graph.context.families = lambda: {"gemm": family()}
 
 def lowering(log: Path, *, hang: bool) -> FunctionModel:
     """The offline answers, logged; it hangs when it lowers the third candidate of round one."""
-    calls: dict[str, Callable[[], Any]] = {}
-    del calls
     started: list[int] = []
 
     async def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -50,7 +46,9 @@ async def main(folder: Path, mode: str, log: Path) -> None:
     toolbox = FakeToolbox()
     models = {"lowering": lowering(log, hang=mode == "START")}
     if mode == "START":
-        await aoptimize("gemm", toolbox=toolbox, cards=cards(), models=models, out=folder, candidates=8, rounds=2, track=False)
+        await aoptimize(
+            "gemm", toolbox=toolbox, cards=cards(), models=models, out=folder, candidates=8, rounds=2, track=False
+        )
     else:
         found = await aresume(folder, toolbox=toolbox, cards=cards(), models=models, track=False)
         print(found.model_dump_json())

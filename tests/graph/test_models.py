@@ -9,14 +9,22 @@ from typing import Any
 
 import pytest
 from graph_fakes import FakeToolbox, cards, family, problem
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from argus.agents.attempt import Attempt
 from argus.agents.messages import LoweringTask, PlanningState, parse_as, render
 from argus.agents.offline import answer
 from argus.graph.build import build_graph
-from argus.graph.context import Config
+from argus.graph.context import Budget, Config
 from argus.graph.result import RunResult
 from argus.graph.run import aoptimize
 from argus.graph.state import RunState
@@ -36,11 +44,20 @@ def user_text(messages: list[ModelMessage]) -> str:
     return first
 
 
+def last(messages: list[ModelMessage]) -> str:
+    """What the model was told last."""
+    (part, *_) = messages[-1].parts
+    assert isinstance(part, ToolReturnPart)
+    return str(part.content)
+
+
 def output(info: AgentInfo, value: dict[str, Any], tool: int = 0) -> ModelResponse:
     return ModelResponse(parts=[ToolCallPart(info.output_tools[tool].name, value)])
 
 
-async def run(out: Path, config: Config | None = None, toolbox: FakeToolbox | None = None, **replies: Reply) -> RunResult:
+async def run(
+    out: Path, config: Config | None = None, toolbox: FakeToolbox | None = None, **replies: Reply
+) -> RunResult:
     models = {node: FunctionModel(reply, model_name=node) for node, reply in replies.items()}
     tools = toolbox or FakeToolbox()
     return await aoptimize(
@@ -73,8 +90,9 @@ async def test_offline_and_model_planners_get_the_same_message(tmp_path: Path) -
 
     await run(tmp_path / "a", planner=watched)
     found = await run(tmp_path / "b", planner=scripted)
-    assert seen["offline"] == seen["model"]
-    assert len(seen["model"]) == 1
+    # The policy is asked once more where it paired two techniques beyond a limit; the message stays the same.
+    assert set(seen["offline"]) == set(seen["model"])
+    assert len(set(seen["model"])) == 1
     assert [a.techniques for a in found.attempts] == [(), ("tiling",)]
     state = parse_as(PlanningState, seen["model"][0])
     assert render(state) == seen["model"][0]
@@ -91,7 +109,7 @@ async def test_illegal_proposals_are_sent_back_with_reasons(tmp_path: Path) -> N
 
     def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) > 1:
-            reasons.append(str(messages[-1].parts[0].content))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+            reasons.append(last(messages))
             return output(info, {"proposals": [{**base, "techniques": ["agpr"]}]})
         bad = [
             {**base, "techniques": ["no-such-card"]},
@@ -121,12 +139,12 @@ async def test_illegal_proposals_are_sent_back_with_reasons(tmp_path: Path) -> N
     assert [a.techniques for a in found.attempts] == [(), ("agpr",)]
 
 
-FREE = '''@kernel(target="gfx942", waves=4)
+FREE = """@kernel(target="gfx942", waves=4)
 def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
     where(K % 8 == 0, N % 4 == 0)
     ensures(C[m, n], over(k, K), uses=(A, B))
     pass  # a kernel that no schedule prints
-'''
+"""
 
 
 async def test_text_that_no_schedule_expresses_goes_through_the_same_validator(tmp_path: Path) -> None:
@@ -149,7 +167,7 @@ async def test_a_kernel_with_a_bug_is_refused_then_recorded_as_refuted(tmp_path:
 
     def stubborn(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) > 1:
-            told.append(str(messages[-1].parts[0].content))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+            told.append(last(messages))
         return output(info, {"text": FREE + "    # BUG\n"})
 
     toolbox = FakeToolbox()
@@ -166,7 +184,7 @@ async def test_without_feedback_nobody_is_told_why(tmp_path: Path) -> None:
 
     def stubborn(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) > 1:
-            told.append(str(messages[-1].parts[0].content))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+            told.append(last(messages))
         return output(info, {"text": FREE + "    # BUG\n"})
 
     await run(tmp_path / "run", Config(feedback=False), lowering=stubborn)
@@ -210,22 +228,15 @@ async def test_a_token_budget_ends_the_run(tmp_path: Path) -> None:
     )  # fmt: skip
     assert found.stop_reason == "600 tokens are spent"
     assert sum(a.tokens for a in found.attempts) >= 600
-    assert found.status == "improved" or found.status == "no_gain"
 
 
 async def test_the_graph_runs_with_the_context_as_plain_data() -> None:
     """`{"task": …}` and a mapping are enough, as over a wire."""
-    context: Any = {"toolbox": FakeToolbox(), "cards": cards(), "models": {"planner": "offline"}, "budget": {}}
-    context["budget"] = build_budget(1, 2)
+    context: Any = {"toolbox": FakeToolbox(), "cards": cards(), "models": {"planner": "offline"}}
+    context["budget"] = Budget(rounds=1, candidates=2)
     state: RunState = await build_graph().ainvoke({"task": "gemm"}, context=context)  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
     assert len(state["attempts"]) == 3
     assert state["stop_reason"] == "1 rounds are done"
-
-
-def build_budget(rounds: int, candidates: int) -> Any:  # noqa: ANN401 - crosses as data
-    from argus.graph.context import Budget
-
-    return Budget(rounds=rounds, candidates=candidates)
 
 
 @pytest.mark.parametrize("kind", ["planning", "lowering"])
@@ -246,6 +257,4 @@ async def test_equal_messages_get_equal_bytes(tmp_path: Path, kind: str) -> None
 
 
 def _bytes(response: ModelResponse) -> bytes:
-    from pydantic_ai.messages import ModelMessagesTypeAdapter
-
     return json.dumps(ModelMessagesTypeAdapter.dump_python([response], mode="json"), sort_keys=True).encode()

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from graph_fakes import FakeToolbox, cards
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from argus.agents.attempt import Attempt
 from argus.agents.models import ModelConfigError
 from argus.dsl.diagnostics import KernelError
 from argus.graph.context import Config
@@ -56,9 +58,18 @@ async def test_the_folder_holds_everything(tmp_path: Path) -> None:
         "run.json", "events.jsonl", "checkpoints.sqlite", "episodes.sqlite", "attempts", "best"
     }  # fmt: skip
     for a in found.attempts:
-        assert a.kernel and a.report
+        assert a.kernel
+        assert a.report
         names = {p.name for p in (root / a.kernel).parent.iterdir()}
-        assert names == {"kernel.py", "check.json", "report.json", "tests.json", "attempt.json", "kernel.s", "kernel.hsaco"}
+        assert names == {
+            "kernel.py",
+            "check.json",
+            "report.json",
+            "tests.json",
+            "attempt.json",
+            "kernel.s",
+            "kernel.hsaco",
+        }
         assert (root / a.report).is_file()
     assert (root / "best" / "kernel.py").read_text() == (root / "attempts" / str(found.best) / "kernel.py").read_text()
     assert RunResult.model_validate(json.loads((root / "run.json").read_text())["result"]) == found
@@ -138,7 +149,13 @@ async def test_an_interrupted_run_is_the_same_run_when_it_goes_on(tmp_path: Path
 
 async def test_only_budgets_may_change(tmp_path: Path) -> None:
     await small(tmp_path / "run", rounds=1, candidates=1)
-    for name, value in {"seed": 5, "target": "sm_90a", "dtype": "f16", "shape": {"m": 8}, "config": Config(tags=False)}.items():
+    for name, value in {
+        "seed": 5,
+        "target": "sm_90a",
+        "dtype": "f16",
+        "shape": {"m": 8},
+        "config": Config(tags=False),
+    }.items():
         with pytest.raises(RunError, match=f"cannot change {name}"):
             await aresume(tmp_path / "run", toolbox=FakeToolbox(), cards=cards(), **{name: value})
     with pytest.raises(RunError, match="no option 'colour'"):
@@ -147,7 +164,18 @@ async def test_only_budgets_may_change(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="cannot change the planner"):
         await aresume(tmp_path / "run", toolbox=FakeToolbox(), cards=cards(), models={"planner": scripted})
     same = await aresume(
-        tmp_path / "run", toolbox=FakeToolbox(), cards=cards(), track=False, seed=0, target="gfx942", shape={}
+        tmp_path / "run",
+        toolbox=FakeToolbox(),
+        cards=cards(),
+        track=False,
+        seed=0,
+        target="gfx942",
+        shape={},
+        dtype="bf16",
+        out=tmp_path / "run",
+        task="gemm",
+        minutes=None,
+        models=None,
     )
     assert same.seed == 0
 
@@ -185,7 +213,7 @@ async def test_a_lowering_that_answers_nonsense_ten_times_is_survived(tmp_path: 
 
 
 async def test_a_broken_toolchain_earns_no_reward(tmp_path: Path) -> None:
-    toolbox = FakeToolbox(broken=lambda text: "stages\":2" in text.replace(" ", ""))
+    toolbox = FakeToolbox(broken=lambda text: 'stages":2' in text.replace(" ", ""))
     found = await small(tmp_path / "run", toolbox, candidates=12)
     broken = [a for a in found.attempts if a.fault == "toolchain"]
     assert broken
@@ -241,8 +269,6 @@ async def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
 
 async def test_one_process_at_a_time(tmp_path: Path) -> None:
     await small(tmp_path / "run", rounds=1, candidates=1)
-    from filelock import FileLock
-
     with FileLock(RunFolder(tmp_path / "run").lock), pytest.raises(RunError, match="another process"):
         await aresume(tmp_path / "run", toolbox=FakeToolbox(), cards=cards())
 
@@ -255,8 +281,6 @@ async def test_checkpoints_are_synchronous(tmp_path: Path) -> None:
     assert steps >= 10
 
 
-def _kept(root: Path) -> list[Any]:
-    from argus.agents.attempt import Attempt
-
+def _kept(root: Path) -> list[Attempt]:
     paths = sorted((root / "attempts").glob("*/attempt.json"), key=lambda p: int(p.parent.name))
     return [Attempt.model_validate_json(p.read_text()) for p in paths]

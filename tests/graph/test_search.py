@@ -42,7 +42,8 @@ async def search(
 
 def best_us(attempts: list[Attempt]) -> float:
     best = best_of(attempts)
-    assert best is not None and best.time_us is not None
+    assert best is not None
+    assert best.time_us is not None
     return best.time_us
 
 
@@ -125,7 +126,7 @@ async def test_learning_can_be_switched_off() -> None:
 
 async def test_without_knowledge_cards_are_knobs_without_conditions_or_effects() -> None:
     """Prefetching applies to one stage only, and AGPRs promise 10 %; a bare card says neither."""
-    small = Budget(rounds=3, candidates=12)
+    small = Budget(rounds=6, candidates=36)
     told = await search(seed=1, budget=small)
     bare = await search(seed=1, budget=small, config=Config(knowledge=False))
     assert any(a.prior > 0 for a in told if a.techniques == ("agpr",))

@@ -57,7 +57,8 @@ def test_the_best_is_valid_and_the_earliest_of_equals() -> None:
 
 
 def test_routes() -> None:
-    going: RunState = {"stop_reason": "", "plan": Plan(proposals=()), "candidates": [], "task": "gemm", "allowance": None}
+    going: RunState = {"stop_reason": "", "plan": Plan(proposals=()), "candidates": [], "task": "gemm"}
+    going["allowance"] = None
     assert after_plan(going) == "select"
     assert after_plan({**going, "plan": None}) == "learn"
     assert after_plan({**going, "stop_reason": "x"}) == "__end__"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 from graph_fakes import FakeToolbox, cards
+from mlflow import MlflowClient
 
 from argus.agents.attempt import Attempt
 from argus.graph.events import Event, Warned
@@ -17,11 +19,15 @@ pytestmark = pytest.mark.slow  # a new database takes seconds
 
 
 async def test_concurrent_optimisations_keep_their_children(tmp_path: Path) -> None:
-    from mlflow import MlflowClient
-
     async def one(name: str, seed: int) -> list[int]:
         found = await aoptimize(
-            "gemm", toolbox=FakeToolbox(delay=0.02), cards=cards(), out=tmp_path / name, seed=seed, candidates=5, rounds=1
+            "gemm",
+            toolbox=FakeToolbox(delay=0.02),
+            cards=cards(),
+            out=tmp_path / name,
+            seed=seed,
+            candidates=5,
+            rounds=1,
         )
         return [a.id for a in found.attempts]
 
@@ -51,8 +57,6 @@ async def test_concurrent_optimisations_keep_their_children(tmp_path: Path) -> N
 
 
 async def test_resuming_adds_to_the_same_parent(tmp_path: Path) -> None:
-    from mlflow import MlflowClient
-
     tools = {"toolbox": FakeToolbox(), "cards": cards()}
     await aoptimize("gemm", out=tmp_path / "run", candidates=3, rounds=1, **tools)
     more = await aresume(tmp_path / "run", candidates=5, rounds=2, **tools)
@@ -79,8 +83,6 @@ async def test_a_tracking_failure_loses_nothing(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_a_candidate_is_recorded_once(tmp_path: Path) -> None:
-    from mlflow import MlflowClient
-
     tracker = Tracker(default_uri(tmp_path), warn=pytest.fail, artifacts=default_artifacts(tmp_path))
     await tracker.start("run", {}, {"seed": 0})
     attempt = Attempt(id=4, round=1, parent=0, techniques=("agpr",), status="refuted", note="x" * 600)
@@ -99,8 +101,6 @@ def test_the_environment_names_the_server(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def _run_id(folder: Path) -> str:
-    import json
-
     return str(json.loads((folder / "run.json").read_text())["run_id"])
 
 

@@ -91,7 +91,9 @@ def _symbols(parsed: ir.Kernel, sizes: dict[str, int]) -> dict[str, int] | None:
     for name, value in sizes.items():
         symbol = name if name in known else name.upper()
         if symbol not in known:
-            raise _refused(Code.BAD_SIZE, f"the kernel has no size {name!r}", parsed, f"sizes are {', '.join(sorted(known))}")
+            raise _refused(
+                Code.BAD_SIZE, f"the kernel has no size {name!r}", parsed, f"sizes are {', '.join(sorted(known))}"
+            )
         full[symbol] = value
     if missing := sorted(known - set(full)):
         raise _refused(Code.BAD_SIZE, f"no value for {', '.join(missing)}", parsed, "give every size in --shape")

@@ -32,25 +32,40 @@ app = typer.Typer()
 CANDIDATES = 24
 RANDOM_SEEDS = range(20)
 _IN_ORDER = Policy("latest", "round-robin")
-_SIZES = ((64, 64, 64), (64, 64, 32), (128, 64, 96), (64, 128, 160), (100, 60, 72), (33, 68, 8), (64, 64, 8), (1, 4, 40))
+_SIZES = (
+    (64, 64, 64),
+    (64, 64, 32),
+    (128, 64, 96),
+    (64, 128, 160),
+    (100, 60, 72),
+    (33, 68, 8),
+    (64, 64, 8),
+    (1, 4, 40),
+)
 
 
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(help="Of every draw.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The run's folder.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="The run's result as one JSON object on standard output.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="The run's result as one JSON object on standard output.")
+    ] = False,
 ) -> None:
     """Optimise a bf16 GEMM of 4096³ for gfx942 with the offline policy: no GPU, no key."""
     began = time.perf_counter()
     problem = make_problem(task_named("gemm"), dtype="bf16")
     say = _Say(err=json)
     sizes = "×".join(str(v) for v in problem.shape.values())
-    say(f"Argus {__version__} · gemm {problem.dtype} {sizes} → {problem.target} (MI300X) · offline policy · seed {seed}")
+    say(
+        f"Argus {__version__} · gemm {problem.dtype} {sizes} → {problem.target} (MI300X) · offline policy · seed {seed}"
+    )
     say('No GPU is used. "est" is computed from the compiled code, not measured (docs/estimate.md).')
     missed_bug(problem, say)
     say(f"\n2  Search: at most {CANDIDATES} candidates")
-    found = optimize("gemm", dtype="bf16", seed=seed, candidates=CANDIDATES, rounds=CANDIDATES, out=out, on_event=Progress())
+    found = optimize(
+        "gemm", dtype="bf16", seed=seed, candidates=CANDIDATES, rounds=CANDIDATES, out=out, on_event=Progress()
+    )
     folder = out or RUNS / found.run_id
     winner(found, folder, say)
     say(f"   {time.perf_counter() - began:.0f} s · {len(found.attempts) - 1} candidates · 0 tokens")
@@ -116,7 +131,9 @@ def winner(found: RunResult, folder: Path, say: _Say) -> None:
     _random_search(best, say)
     say("   trust      rank agreement of the estimate with measured times: gfx942 none (no MI300X was at hand)")
     say(f"\n   kernel {home / 'kernel.py'}   asm kernel.s   object kernel.hsaco")
-    say(f"   next: argus check {home / 'kernel.py'} · argus runs show {found.run_id} · argus runs report {found.run_id}")
+    say(
+        f"   next: argus check {home / 'kernel.py'} · argus runs show {found.run_id} · argus runs report {found.run_id}"
+    )
 
 
 def _floor(found: RunResult, best: AttemptRecord) -> str:
@@ -125,7 +142,9 @@ def _floor(found: RunResult, best: AttemptRecord) -> str:
 
 def _floor_line(report: Report, say: _Say) -> None:
     if report.estimate is not None:
-        say(f"   floor      {report.estimate.lower_bound_us:.1f} µs for any kernel (est): the largest of MFMA, HBM and LDS, plus launch")
+        say(
+            f"   floor      {report.estimate.lower_bound_us:.1f} µs for any kernel (est): the largest of MFMA, HBM and LDS, plus launch"
+        )
 
 
 def _numerics(tests: TestReport, say: _Say) -> None:

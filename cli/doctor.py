@@ -93,7 +93,10 @@ def _linker() -> Finding:
     system = next((p for p in ("ld.lld", "ld.lld-22") if shutil.which(p)), None)
     zig = importlib.util.find_spec("ziglang") is not None
     return Finding(
-        name="lld", ok=bool(system or zig), needed=True, detail=system or ("ziglang's" if zig else "pip install ziglang")
+        name="lld",
+        ok=bool(system or zig),
+        needed=True,
+        detail=system or ("ziglang's" if zig else "pip install ziglang"),
     )
 
 

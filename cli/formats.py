@@ -47,7 +47,9 @@ def junit(report: CheckReport) -> str:
     for o in report.obligations:
         case = ElementTree.SubElement(suite, "testcase", classname=f"{report.kernel}.{o.kind}", name=f"{o.id} {o.text}")
         if o.verdict == "refuted":
-            child = ElementTree.SubElement(case, "failure", message=o.counterexample.text if o.counterexample else o.text)
+            child = ElementTree.SubElement(
+                case, "failure", message=o.counterexample.text if o.counterexample else o.text
+            )
             child.text = o.render(())
         elif o.verdict == "unknown":
             ElementTree.SubElement(case, "error", message=o.reason or "unknown")

@@ -17,7 +17,9 @@ def read_kernel(file: Path, *, json: bool) -> str:
     """The file's text; ends the command when it cannot be read as text."""
     try:
         if file.stat().st_size > MAX_BYTES:
-            fail("input", f"{file} holds more than {MAX_BYTES:,} bytes", str(file), "a kernel is a short text", json=json)
+            fail(
+                "input", f"{file} holds more than {MAX_BYTES:,} bytes", str(file), "a kernel is a short text", json=json
+            )
         return file.read_text("utf-8")
     except OSError as error:
         fail("input", f"cannot read the file: {error.strerror}", str(file), json=json)

@@ -39,12 +39,19 @@ class LazyGroup(TyperGroup):
             return click.Command(cmd_name, short_help=summary, help=summary)
         return typer.main.get_command(import_module(f"argus.cli.{module}").app)
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         return (args[0] if command is not None and args else name), command, rest
 
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, help="Agents that write fast GPU kernels under data-flow invariants.")
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    help="Agents that write fast GPU kernels under data-flow invariants.",
+)
 
 
 @app.callback()

@@ -34,7 +34,9 @@ def optimize(
     seed: Annotated[int | None, typer.Option(help="Of every draw.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder.")] = None,
     events: Annotated[Path | None, typer.Option(help="A file for the events, one JSON line each.")] = None,
-    resumed: Annotated[str | None, typer.Option("--resume", help="A run's folder or id; only budgets may change.")] = None,
+    resumed: Annotated[
+        str | None, typer.Option("--resume", help="A run's folder or id; only budgets may change.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Optimise a task's kernel. Exit 0: improved or no gain; 1: no valid kernel; 2: bad request; 3: toolchain."""

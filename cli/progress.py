@@ -26,7 +26,9 @@ class Progress:
             case RunStarted():
                 again = "resumed" if event.resumed else "started"
                 sizes = "x".join(str(v) for v in event.shape.values())
-                self._line(f"{again} {event.run_id}: {event.task} {event.dtype} {sizes} -> {event.target}, seed {event.seed}")
+                self._line(
+                    f"{again} {event.run_id}: {event.task} {event.dtype} {sizes} -> {event.target}, seed {event.seed}"
+                )
                 self._line(_HEAD, "bold")
             case Planned() if event.refusal:
                 self._line(f"      no plan: {event.refusal}", "yellow")

@@ -24,7 +24,9 @@ def summary(found: RunResult) -> str:
     if path and path[-1].time_us is not None:
         best, kind = path[-1], "est" if path[-1].time_kind == "estimated" else "measured"
         floor = f" · {100 * found.lower_bound_us / best.time_us:.0f} % of the floor" if found.lower_bound_us else ""
-        lines.append(f"best: candidate {best.id}, {kind} {best.time_us:,.1f} us{floor}, {best.speedup or 1.0:.2f}x the start")
+        lines.append(
+            f"best: candidate {best.id}, {kind} {best.time_us:,.1f} us{floor}, {best.speedup or 1.0:.2f}x the start"
+        )
         lines += [
             f"  {step.time_us:>9,.1f} us  {'+'.join(step.techniques) or 'start'}"
             + (f" ({', '.join(f'{k}={v}' for k, v in step.params.items())})" if step.params else "")

@@ -22,6 +22,7 @@ def check_invariants(text: str | Path, problem: Problem | None = None, *, kernel
     Args:
         text: Kernel text, or the path of a file that holds it.
         problem: Whose contract the kernel must have; without it, the kernel's own contract is what is proved.
+        kernel: Which kernel of the text.
 
     Raises:
         KernelError: If the text is no kernel.

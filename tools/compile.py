@@ -52,12 +52,13 @@ def compile_kernel(
     with CompilerPool(cache, workers=1) as pool:
         artifact = pool.compile_now(request)
     checked = check(text, kernel=kernel, replay=False) if sizes else None
-    return finish(artifact, core, sizes, checked, directory, start)
+    return finish(artifact, core, sizes=sizes, checked=checked, directory=directory, start=start)
 
 
 def finish(
     artifact: Artifact,
     core: ir.Kernel,
+    *,
     sizes: Mapping[str, int] | None,
     checked: CheckReport | None,
     directory: Path | None,

@@ -8,49 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
 
-from argus.dsl.kernels import Problem, Task, make_problem, task_named
+from argus.dsl.kernels import Task, make_problem, task_named
 from argus.dsl.lower.lowered import Lowered
 from argus.dsl.lower.sim import SimulationFault, simulate
+from argus.tools.cases import NUMERICS, CaseRequest, NumericsRequest
 from argus.tools.results import TestCase, TestReport
 
 Array = npt.NDArray[Any]
-NUMERICS = "numerics.json"
 _TYPES: dict[str, Any] = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float32": np.float32}
-
-
-class CaseRequest(BaseModel, frozen=True):
-    """One case: sizes by symbol, the kind of inputs and their seed."""
-
-    sizes: dict[str, int]
-    inputs: str = "normal"
-    seed: int = 0
-    held_out: bool = False
-
-
-class NumericsRequest(BaseModel, frozen=True):
-    task: str
-    dtype: str
-    target: str
-    cases: tuple[CaseRequest, ...]
-
-
-def requested_cases(problem: Problem, *, seed: int, held_out: int = 2) -> NumericsRequest:
-    """The task's test sizes, and `held_out` ragged ones that follow from the seed and appear in no prompt."""
-    cases = [CaseRequest(sizes=dict(s), seed=seed) for s in problem.task.test_sizes]
-    cases.append(CaseRequest(sizes=dict(problem.task.test_sizes[-1]), inputs="integers", seed=seed))
-    random = Random(f"{problem.task.name} {seed}")
-    for _ in range(held_out):
-        sizes = {"M": random.randrange(1, 400), "N": 4 * random.randrange(1, 90), "K": 8 * random.randrange(1, 28)}
-        cases.append(CaseRequest(sizes=sizes, seed=random.randrange(2**31), held_out=True))
-    return NumericsRequest(task=problem.task.name, dtype=problem.dtype, target=problem.target, cases=tuple(cases))
 
 
 def run_cases(lowered: Lowered, directory: Path, options: Mapping[str, Any]) -> None:

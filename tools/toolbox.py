@@ -15,9 +15,9 @@ from argus.dsl.frontend import parse
 from argus.dsl.kernels import Problem
 from argus.dsl.transform import to_core
 from argus.retrieval.query import SearchResult
+from argus.tools.cases import NUMERICS, requested_cases
 from argus.tools.check import check_invariants
 from argus.tools.compile import DEFAULT_CACHE, finish
-from argus.tools.numerics import NUMERICS, requested_cases
 from argus.tools.results import CompileResult, TestReport
 from argus.tools.search import search_knowledge
 
@@ -74,7 +74,8 @@ class Toolbox:
         )
         artifact = await self._pool.compile(request)
         checked = await asyncio.to_thread(check_invariants, text, problem)
-        result = finish(artifact, to_core(parse(text)), problem.sizes, checked, directory, start)
+        core = to_core(parse(text))
+        result = finish(artifact, core, sizes=problem.sizes, checked=checked, directory=directory, start=start)
         tests = (artifact.directory / NUMERICS).read_bytes()
         (directory / NUMERICS).write_bytes(tests)
         return result

@@ -1,4 +1,4 @@
-"""From a kernel's IR to what the estimate needs to know of it: how the problem is cut, and what the loop should hold."""
+"""From a kernel's IR to what the estimate must know of it: how the problem is cut, what the loop should hold."""
 
 from __future__ import annotations
 
@@ -99,8 +99,16 @@ def _cut(core: ir.Kernel, block: ir.Block | None, loop: ir.For | None) -> tuple[
 
 
 def _mfma_count(core: ir.Kernel, body: tuple[ir.Stmt, ...]) -> int | None:
-    accumulators = {s.targets[0]: s.value for s, _ in _walk(core.body) if isinstance(s, ir.Assign) and isinstance(s.value, ir.MmaAcc)}
-    operands = {s.targets[0]: s.value for s, _ in _walk(core.body) if isinstance(s, ir.Assign) and isinstance(s.value, ir.Operand)}
+    accumulators = {
+        s.targets[0]: s.value
+        for s, _ in _walk(core.body)
+        if isinstance(s, ir.Assign) and isinstance(s.value, ir.MmaAcc)
+    }
+    operands = {
+        s.targets[0]: s.value
+        for s, _ in _walk(core.body)
+        if isinstance(s, ir.Assign) and isinstance(s.value, ir.Operand)
+    }
     total = 0
     for stmt, times in _walk(body):
         if isinstance(stmt, ir.MmaInto):

@@ -36,7 +36,9 @@ def _addresses(block: Block, pointer: Pointer, voff: Array, soff: Array, size: i
     if bad.any():
         thread = int(np.argmax(bad[:, 0]))
         where = int(np.broadcast_to(start, bad.shape)[thread, 0])
-        raise SimulationFault(f"thread {thread} touches bytes {where}..{where + size - 1} of {pointer.storage.name} ({total} bytes)")
+        raise SimulationFault(
+            f"thread {thread} touches bytes {where}..{where + size - 1} of {pointer.storage.name} ({total} bytes)"
+        )
     return np.where(inside, start, 0) + np.arange(size), inside
 
 

@@ -34,7 +34,9 @@ def compile_expr(e: Any) -> Eval:  # noqa: ANN401
         return lambda block: str(e.value)
     if kind == "Var":
         name = e.name
-        return lambda block: block.env[name] if name in block.env else Pointer(block.memory[name], np.zeros((1, 1), np.int64))
+        return lambda block: (
+            block.env[name] if name in block.env else Pointer(block.memory[name], np.zeros((1, 1), np.int64))
+        )
     if kind in _BINARY:
         a, b, apply = compile_expr(e.a), compile_expr(e.b), _BINARY[kind]
         return lambda block: apply(a(block), b(block))

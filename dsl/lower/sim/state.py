@@ -142,7 +142,9 @@ class Block:
     def read_shared(self, storage: Storage, index: Array, threads: Array) -> Array:
         self.check_bounds(storage, index, "reads")
         self._fault_where(storage, index, threads, ~storage.valid[index], "reads uninitialised")
-        self._fault_where(storage, index, threads, storage.in_flight[index] > 0, "reads, before its copy was waited for,")
+        self._fault_where(
+            storage, index, threads, storage.in_flight[index] > 0, "reads, before its copy was waited for,"
+        )
         foreign = (storage.write_phase[index] == self.phase) & _other_wave(storage.writer[index], threads)
         self._fault_where(storage, index, threads, foreign, "reads, in the phase of another wave's write,")
         flat, who = index.ravel(), np.broadcast_to(threads, index.shape).ravel()

@@ -10,6 +10,7 @@ from argus.dsl.ir.types import FragType, Types
 from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap
 from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.facts import Facts, constant
+from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.emit import Emitter
 from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.interleave import Region
@@ -131,3 +132,8 @@ def accumulator_atoms(acc: Accumulator) -> tuple[int, int]:
     """Atoms of one wave along rows and columns."""
     atom = ATOMS[acc.atom]
     return acc.m // acc.grid[0] // atom.m, acc.n // acc.grid[1] // atom.n
+
+
+def wave_number(thread: Tir) -> Tir:
+    """The wave of a thread. The first lane's value is the whole wave's, and stays in a scalar register."""
+    return tir.intrinsic("int32", "llvm.amdgcn.readfirstlane", thread // WAVE)

@@ -11,7 +11,7 @@ from argus.dsl.ir.types import DTYPE_BYTES, Types
 from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.gfx942 import barriers, lds, tir
 from argus.dsl.lower.gfx942 import global_memory as memory
-from argus.dsl.lower.gfx942.context import WAVE, Context
+from argus.dsl.lower.gfx942.context import WAVE, Context, wave_number
 from argus.dsl.lower.gfx942.index import Indices
 from argus.dsl.lower.gfx942.views import SharedView, shared_view
 
@@ -49,15 +49,17 @@ class _Copy:
     def emit(self) -> None:
         """Segments are dealt to the waves in turn; waves without one in the last turn skip it."""
         waves = self.ctx.kernel.waves
+        # Asked again in each trip, so that LLVM adds it up there and does not keep a scalar register for each address.
+        wave = self.ctx.emit.keep("wave", wave_number(self.ctx.thread))
         for first in range(0, segments(self.view), waves):
             with self.ctx.emit.nested() as body:
-                self._segment(first)
+                self._segment(wave, first)
             left = segments(self.view) - first
             whole = left >= waves
             for statement in body if whole else [tir.branch(self.ctx.wave < left, tir.sequence(body))]:
                 self.ctx.emit.add(statement)
 
-    def _segment(self, first: int) -> None:
+    def _segment(self, wave: tir.Tir, first: int) -> None:
         """One instruction of each wave, from segment `first` on."""
         ctx, rows = self.ctx, self.rows
         segment = ctx.wave + first
@@ -69,7 +71,7 @@ class _Copy:
         key = ("dma", memory.identity(ctx, self.tile), rows, first, start % rows.period)
         voff = memory.hoisted_offset(ctx, self.tile, (row, column), key, None)
         voff = memory.masked(voff, memory.remaining_masks(ctx, self.tile, (row, column)))
-        target = tir.address(self.memory, segment * (WAVE * self.lane_elements) + start * rows.columns)
+        target = tir.address(self.memory, (wave + first) * (WAVE * self.lane_elements) + start * rows.columns)
         source, soff = memory.pointer(ctx, self.tile), memory.scalar_offset(ctx, self.tile)
         ctx.emit.call("argus_buffer_load_lds_b32", source, target, voff, soff)
         ctx.region.record("vmem")

@@ -13,7 +13,7 @@ from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.facts import Facts
 from argus.dsl.lower.gfx942 import tir
 from argus.dsl.lower.gfx942.blocks import grid_size
-from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, TENSOR_DTYPES, WAVE, Context
+from argus.dsl.lower.gfx942.context import REGISTER_DTYPES, TENSOR_DTYPES, WAVE, Context, wave_number
 from argus.dsl.lower.gfx942.emit import Emitter
 from argus.dsl.lower.gfx942.index import Indices, product, python_text
 from argus.dsl.lower.gfx942.statements import lower_statements
@@ -44,8 +44,7 @@ def lower_kernel(kernel: Kernel, types: Types) -> Lowered:
         indices=indices,
         thread=thread,
         lane=thread % WAVE,
-        # The first lane's value is the whole wave's, and stays in a scalar register.
-        wave=emit.bind("wave", tir.intrinsic("int32", "llvm.amdgcn.readfirstlane", thread // WAVE)),
+        wave=emit.bind("wave", wave_number(thread)),
         tensors={p.name: arguments[p.name] for p in specs if p.kind == "tensor"},
         scalars={p.name: arguments[p.name] for p in specs if p.kind == "scalar" and p.dtype == "float32"},
         vmcnt=wait_counts(kernel, types),

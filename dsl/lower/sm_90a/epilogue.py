@@ -1,0 +1,85 @@
+"""Registers to swizzled shared memory: conversion in pairs, then `stmatrix`, 16 rows and 16 columns of a warp a time.
+
+Register pair i of an accumulator holds columns 8*(i // 2) + 2*(lane % 4) and the next, of rows lane // 4 + 8*(i % 2):
+four pairs are what one `stmatrix.x4` stores, and what an A operand of one k-step is.
+"""
+
+from __future__ import annotations
+
+from argus.dsl.ir import AsOperand, Cast, Ref, Store
+from argus.dsl.layout import Accumulator, OperandMap
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import constant, resolve
+from argus.dsl.lower.sm_90a.context import Context, Registers
+from argus.dsl.lower.sm_90a.expr import c_name
+from argus.dsl.lower.sm_90a.mma import address
+from argus.dsl.lower.sm_90a.shared import SharedView, row_bytes, shared_view
+
+STEP = 16  # columns of one stmatrix.x4
+PAIRS = 4  # registers of one
+
+
+def cast(ctx: Context, target: str, node: Cast) -> None:
+    """`y = acc.to(bf16)`: pairs of neighbouring columns in one register."""
+    src = ctx.registers.get(node.src.name) if isinstance(node.src, Ref) else None
+    if src is None or src.packed or node.dtype not in ("f16", "bf16"):
+        raise unsupported(node, f"this conversion to {node.dtype} is not lowered for sm_90a yet", "acc.to(bf16)")
+    name, pairs = c_name(target), src.count // 2
+    ctx.registers[target] = Registers(name, ctx.types.frags[target], packed=True, atoms=src.atoms, count=pairs)
+    ctx.dtypes.add(node.dtype)
+    ctx.out.add(f"uint32_t {name}[{src.atoms}][{pairs}];")
+    ctx.out.add("#pragma unroll")
+    with ctx.out.scope(f"for (int i = 0; i < {pairs}; ++i)"):
+        for p in range(src.atoms):
+            halves = f"{src.name}[{p}][2 * i], {src.name}[{p}][2 * i + 1]"
+            ctx.out.add(f"{name}[{p}][i] = pair_{node.dtype}({halves});")
+
+
+def as_operand(ctx: Context, target: str, node: AsOperand) -> None:
+    """The registers of one k-step of a fragment: 16 of its columns. Nothing is moved."""
+    src = ctx.registers.get(node.src.name) if isinstance(node.src, Ref) else None
+    step = constant(resolve(node.ks, ctx.known))
+    if src is None or not src.packed:
+        raise unsupported(node, "only 16-bit values of an accumulator serve as operand", "convert: acc.to(bf16)")
+    if step is None or not 0 <= PAIRS * step < src.count:
+        raise unsupported(node, "the k-step is a constant inside the fragment", "loop over it with unroll(n)")
+    ctx.registers[target] = Registers(
+        src.name, ctx.types.frags[target], packed=True, atoms=src.atoms, count=PAIRS, first=PAIRS * step
+    )
+
+
+def store(ctx: Context, node: Store) -> None:
+    """`store(view, y)` into rows of 128 swizzled bytes."""
+    src = ctx.registers.get(node.value.name) if isinstance(node.value, Ref) else None
+    view_root = node.view
+    while not isinstance(view_root, Ref):
+        view_root = view_root.src
+    if view_root.name not in ctx.types.buffers:
+        raise unsupported(
+            node, "stores to tensors are not lowered for sm_90a yet", 'store(…, via="tma", stage=…), or copy_async'
+        )
+    if src is None or not src.packed or not isinstance(src.type.map, Accumulator | OperandMap):
+        raise unsupported(node, "only 16-bit values of an accumulator are stored yet", "convert: acc.to(bf16)")
+    view = shared_view(node.view, ctx.types.buffers)
+    _check(ctx, node, view)
+    first = constant(resolve(view.columns, ctx.known))
+    if first is None or first % STEP or src.count % PAIRS:
+        raise unsupported(node, f"a store covers multiples of {STEP} columns, from a constant one on")
+    place = ctx.out.named("uint32_t", f"{c_name(view.name)}_at", address(ctx, view.name, view.offset))
+    row = ctx.out.named("uint32_t", "matrix_row", f"(warp % 4 * 16 + lane % 16) * {row_bytes(view.buffer)}")
+    for p in range(src.atoms):
+        for block in range(src.count // PAIRS):
+            chunk = (first + STEP * block) // 8
+            column = ctx.out.named("uint32_t", "chunk", f"(({chunk} + lane / 16) ^ (lane % 8)) * 16")
+            rows = f" + {p * 64 * row_bytes(view.buffer)}" if p else ""
+            ctx.out.add(
+                f"store_matrix({place} + {row}{rows} + {column}, {src.name}[{p}] + {src.first + PAIRS * block});"
+            )
+
+
+def _check(ctx: Context, node: Store, view: SharedView) -> None:
+    swizzle = view.buffer.swizzle
+    if swizzle is None or swizzle.hardware != "b128":
+        raise unsupported(node, "fragments are stored to rows of 128 swizzled bytes alone", "swizzle=b128, 64 elements")
+    if ctx.facts.divisor(resolve(view.row, ctx.known)) % 8:
+        raise unsupported(node, "a store starts at a multiple of 8 rows, where the swizzle repeats")

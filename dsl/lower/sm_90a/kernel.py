@@ -1,0 +1,187 @@
+"""A whole kernel: parameters, shared memory, barriers, and a program for each role."""
+
+from __future__ import annotations
+
+from argus.dsl.diagnostics import Code, Diagnostic, KernelError
+from argus.dsl.ir import Assign, Block, For, Kernel, MBar, ScalarParam, Split, TensorParam
+from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.ir.show_expr import show_expr
+from argus.dsl.ir.types import Types
+from argus.dsl.layout import Expr
+from argus.dsl.lower.errors import unsupported
+from argus.dsl.lower.facts import Facts
+from argus.dsl.lower.lowered import ParamSpec
+from argus.dsl.lower.sm_90a import ptx
+from argus.dsl.lower.sm_90a.context import LANES, Context
+from argus.dsl.lower.sm_90a.cuda_kernel import CudaKernel
+from argus.dsl.lower.sm_90a.expr import c_name
+from argus.dsl.lower.sm_90a.roles import WARPGROUP, Program, programs
+from argus.dsl.lower.sm_90a.shared import MBAR_BYTES, SWIZZLE_BYTES, Placement, place
+from argus.dsl.lower.sm_90a.statements import lower_statements
+from argus.dsl.lower.sm_90a.tensor_maps import DTYPES, TensorMaps
+from argus.dsl.lower.sm_90a.writer import Writer
+from argus.dsl.targets.limits import LIMITS
+
+BARRIERS = 16  # named barriers of a block; number 0 is that of all threads
+REGISTERS = 65536  # of a multiprocessor, 32-bit; a thread gets a multiple of 8
+
+
+def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
+    """Print core form as CUDA C.
+
+    Raises:
+        KernelError: For constructs that are in the language but not on this path.
+    """
+    params = _parameters(kernel, types)
+    memory = place(kernel)
+    limit = LIMITS["sm_90a"].shared_bytes
+    if memory.total > limit:
+        message = f"shared memory takes {memory.total:,} bytes, alignment included; a block has {limit:,}"
+        raise KernelError(Diagnostic(code=Code.LIMIT, message=message, span=kernel.span, hint="fewer stages"))
+    parts = programs(kernel)
+    ctx = Context(
+        kernel=kernel,
+        types=types,
+        facts=Facts.of(kernel.where),
+        out=Writer(depth=1),
+        maps=TensorMaps({p.name: p for p in kernel.params if isinstance(p, TensorParam)}),
+        mbars={s.targets[0]: s.value for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, MBar)},
+        barriers=_barriers(parts, kernel),
+        program=parts[0],
+    )
+    _body(ctx, parts)
+    head, signature = _head(ctx), _signature(ctx)
+    top = "\n".join((head, signature)).split("\n")
+    prologue = _prologue(ctx, memory)
+    text = [*top, *prologue, *ctx.out.text, "}"]
+    lines = [0] * (len(top) + len(prologue)) + ctx.out.lines + [0]
+    return CudaKernel(
+        source="\n".join(text) + "\n",
+        symbol=c_name(kernel.name),
+        threads=kernel.waves * LANES,
+        shared_bytes=memory.total,
+        maps=tuple(ctx.maps.maps.values()),
+        sizes=types.sizes,
+        params=params,
+        grid=_grid(kernel),
+        where=tuple(show_expr(e) for e in kernel.where),
+        lines=tuple(lines),
+    )
+
+
+def _parameters(kernel: Kernel, types: Types) -> tuple[ParamSpec, ...]:
+    if kernel.cluster != 1:
+        raise unsupported(kernel, "clusters are not lowered yet", "delete `cluster=`")
+    specs: list[ParamSpec] = []
+    for param in kernel.params:
+        match param:
+            case TensorParam(name=name, dtype=dtype):
+                if dtype not in DTYPES:
+                    raise unsupported(param, f"a tensor of {dtype} is not lowered for sm_90a yet", "f16 and bf16 are")
+                specs.append(ParamSpec(name, "tensor", DTYPES[dtype]))
+            case ScalarParam():
+                raise unsupported(param, "number arguments are not lowered for sm_90a yet")
+    return (*specs, *(ParamSpec(name, "size", "int32") for name in types.sizes))
+
+
+def _barriers(parts: tuple[Program, ...], kernel: Kernel) -> dict[tuple[int, bool], int]:
+    """Numbers for each role as a whole, and the first of its groups' numbers."""
+    numbers: dict[tuple[int, bool], int] = {}
+    free = 1
+    for p in parts:
+        numbers[p.number, True] = free
+        numbers[p.number, False] = free if p.waves == p.group else free + 1
+        free += 1 if p.waves == p.group else 1 + p.waves // p.group
+    if free > BARRIERS:
+        raise unsupported(kernel, f"the roles and their groups need {free} named barriers, a block has {BARRIERS}")
+    return numbers
+
+
+def _grid(kernel: Kernel) -> str:
+    """Blocks: as many as tiles; a persistent grid has at most one a multiprocessor."""
+    for s in walk_body(kernel.body):
+        match s:
+            case Assign(value=Block(counts=counts)):
+                return _product(counts)
+            case For(kind="tiles", bounds=counts):
+                return f"min(sms, {_product(counts)})"
+            case Assign(value=Split() as split):
+                raise unsupported(split, "split is not lowered for sm_90a yet")
+            case _:
+                pass
+    return "1"
+
+
+def _product(counts: tuple[Expr, ...]) -> str:
+    return " * ".join(f"({show_expr(n)})" for n in counts) or "1"
+
+
+# ------------------------------------------------------------------------------------------------- text
+
+
+def _head(ctx: Context) -> str:
+    includes = "".join(ptx.convert_include(d) + "\n" for d in sorted(ctx.dtypes))
+    functions = [*ptx.FUNCTIONS, *(ptx.pair_function(d) for d in sorted(ctx.dtypes)), *ctx.functions.values()]
+    return f"// {ctx.kernel.name}, for sm_90a\n{includes}{ptx.HEAD}\n" + "\n".join(functions)
+
+
+def _signature(ctx: Context) -> str:
+    maps = [f"const __grid_constant__ CUtensorMap {m.name}" for m in ctx.maps.maps.values()]
+    numbers = [f"int {c_name(n)}" for n in ctx.types.sizes]
+    bounds = f"__launch_bounds__({ctx.kernel.waves * LANES}, 1)"
+    arguments = ",\n    ".join([*maps, ", ".join(numbers)] if numbers else maps)
+    return f'extern "C" __global__ void {bounds}\n{c_name(ctx.kernel.name)}({arguments}) {{'
+
+
+def _prologue(ctx: Context, memory: Placement) -> list[str]:
+    """Addresses, warp and lane, and barriers made ready."""
+    align = SWIZZLE_BYTES - 1
+    lines = [
+        "extern __shared__ uint8_t dynamic_shared[];",
+        f"const uint32_t shared_start = (shared_address(dynamic_shared) + {align}u) & ~{align}u;",
+        *(f"const uint32_t {c_name(name)} = shared_start + {at};" for name, at in memory.buffers.items()),
+        *(f"const uint32_t {c_name(name)} = shared_start + {at};" for name, at in memory.mbars.items()),
+        f"const int warp = __shfl_sync(0xffffffffu, threadIdx.x / {LANES}, 0);",
+        f"const int lane = threadIdx.x % {LANES};",
+    ]
+    if ctx.maps.maps or ctx.mbars:
+        lines.append("if (threadIdx.x == 0) {")
+        lines += [f"  prefetch_map(&{m.name});" for m in ctx.maps.maps.values()]
+        for name, bar in ctx.mbars.items():
+            lines.append(
+                f"  for (int i = 0; i < {bar.count}; ++i) mbar_init({c_name(name)} + {MBAR_BYTES} * i, {bar.arrivals});"
+            )
+        lines += ["  mbar_init_fence();"] if ctx.mbars else []
+        lines += ["}", "__syncthreads();"]
+    return ["  " + line for line in lines]
+
+
+def _body(ctx: Context, parts: tuple[Program, ...]) -> None:
+    if parts[0].role is None:
+        with ctx.out.scope(""):
+            lower_statements(ctx, parts[0].body)
+        return
+    for i, p in enumerate(parts):
+        assert p.role is not None
+        ctx.program = p
+        ctx.out.at(p.role.span)
+        last = p.first + p.waves
+        head = f"if (warp < {last})" if i == 0 else "else" if i == len(parts) - 1 else f"else if (warp < {last})"
+        with ctx.out.scope(f"{head}", "}"):
+            ctx.out.add(f"// role {p.role.name}")
+            _budget(ctx, p)
+            if p.role.index is not None:
+                ctx.out.add(f"const int {c_name(p.role.index)} = (warp - {p.first}) / {p.group};")
+            lower_statements(ctx, p.body)
+
+
+def _budget(ctx: Context, p: Program) -> None:
+    """`setmaxnreg`: from what every thread is launched with to the role's share."""
+    assert p.role is not None
+    regs = p.role.regs
+    launched = min(LIMITS["sm_90a"].lane_registers, REGISTERS // (ctx.kernel.waves * LANES)) // 8 * 8
+    if regs is None or regs == launched:
+        return
+    if p.first % WARPGROUP or p.waves % WARPGROUP:
+        raise unsupported(p.role, "registers are given to whole warpgroups")
+    ctx.out.add(f"{'fewer' if regs < launched else 'more'}_registers<{regs}>();")

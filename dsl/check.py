@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from argus.dsl.diagnostics import CheckReport, Counterexample, ObligationReport
@@ -15,6 +16,7 @@ from argus.dsl.ir.types import Types
 from argus.dsl.ir.verify import verify
 from argus.dsl.layout.affine import Formula, formula
 from argus.dsl.smt.discharge import settle
+from argus.dsl.smt.mend import HAZARDS, MENDABLE, mend
 from argus.dsl.smt.replay import Replayer, order_of
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door
@@ -93,9 +95,22 @@ def _contradiction(core: Kernel, types: Types) -> str:
 
 def _settled(core: Kernel, analysis: Analysis, door: Door, types: Types, *, replay: bool) -> list[ObligationReport]:
     blocks = tuple(name for name, _ in analysis.blocks)
-    replayer = Replayer(core, blocks) if replay else None
+    replayer = Replayer(core, analysis.blocks) if replay else None
     order = order_of(blocks, types.sizes)
-    return [_report(o, _verdict(o, door, replayer, order)) for o in analysis.registry.all]
+    verdicts = [(o, _verdict(o, door, replayer, order)) for o in analysis.registry.all]
+    fixes = _fixes(core, verdicts, door)
+    return [_report(o, _with_fix(v, fixes.get(o.id))) for o, v in verdicts]
+
+
+def _fixes(core: Kernel, verdicts: Sequence[tuple[Obligation, Verdict]], door: Door) -> dict[str, str]:
+    hazards = [(o.id, v.counterexample) for o, v in verdicts if isinstance(v, Refuted) and o.kind in HAZARDS]
+    return mend(core, hazards, door) if hazards else {}
+
+
+def _with_fix(verdict: Verdict, fix: str | None) -> Verdict:
+    if fix is None or not isinstance(verdict, Refuted) or verdict.counterexample.fix_class not in MENDABLE:
+        return verdict
+    return replace(verdict, counterexample=verdict.counterexample.model_copy(update={"fix": fix}))
 
 
 def _verdict(o: Obligation, door: Door, replayer: Replayer | None, order: Sequence[str]) -> Verdict:

@@ -155,10 +155,12 @@ class Counter:
             return axis.point - base
         (name,) = unsolved
         c = base.coefficient(name)
+        rest = base - var(name) * c
+        if c == 0 or name in rest.variables():
+            raise NotCountable(f"{name} moves a coordinate in steps that differ")
         quotient = self._symbol(name)
         solved[name] = quotient if c > 0 else -quotient
         del open_symbols[name]
-        rest = base - var(name) * c
         low = min(a for a, _, _ in axis.runs)
         place = axis.point - rest - quotient * abs(c)
         self.definitions += [ge(place - low), ge(Affine(low + abs(c) - 1) - place)]

@@ -36,6 +36,9 @@ class Witness:
     finding: Finding
 
 
+# An assertion may be false and the outputs right all the same; anything else that is not reproduced is our mistake.
+_DOUBT = {"implicit": "internal", "written": "no output shows it"}
+
 Replay = Callable[[Obligation, Witness], Counterexample | None]
 
 
@@ -57,7 +60,7 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
                 if counterexample is not None:
                     return Refuted(obligation.tier, counterexample)
                 internal = internal or (
-                    f"internal: the analysis finds that {witness.finding.text}, "
+                    f"{_DOUBT[obligation.origin]}: the analysis finds that {witness.finding.text}, "
                     f"which the interpreter does not reproduce at {_sizes(witness, door)}"
                 )
         except Undecided as e:
@@ -68,6 +71,17 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
         if reason:
             return Unknown(obligation.tier, reason)
     return Proved(obligation.tier)
+
+
+def provable(obligation: Obligation, door: Door) -> bool:
+    """Whether an obligation all of whose goals are plain formulas is proved, without looking for a witness."""
+    if obligation.blocked:
+        return False
+    for goal in obligation.goals:
+        assert isinstance(goal.claim, Holds)
+        if door.consistent([*goal.facts, negation(goal.claim.formula)]):
+            return False
+    return True
 
 
 def _distinct(goals: Sequence[Goal]) -> list[Goal]:

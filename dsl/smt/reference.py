@@ -21,7 +21,7 @@ from argus.dsl.ir import (
     If,
     Index,
     Kernel,
-    MmaInto,
+    MmaAcc,
     Node,
     Ref,
     Scalar,
@@ -78,7 +78,8 @@ def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Map
         for n in walk_body(loop.body)
     ):
         return None
-    accumulators = {n.acc for n in walk_body(core.body) if isinstance(n, MmaInto)}
+    nodes = list(walk_body(core.body))
+    accumulators = {n.targets[0] for n in nodes if isinstance(n, Assign) and isinstance(n.value, MmaAcc)}
     env = dict[str, "Floats | float"](dict.fromkeys(accumulators, sums)) | {
         name: value for name, value in inputs.items() if isinstance(value, float)
     }

@@ -13,7 +13,7 @@ from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
 from argus.dsl.ir import Kernel, TensorParam
-from argus.dsl.layout.affine import evaluate_affine
+from argus.dsl.layout.affine import Affine, evaluate_affine
 from argus.dsl.smt.discharge import Witness
 from argus.dsl.smt.reference import outputs
 from argus.dsl.tags.obligations import Finding, Kind, Obligation
@@ -23,6 +23,8 @@ Blocks = tuple[tuple[int, ...], ...] | None
 
 TOLERANCE = 1e-9  # relative to the largest magnitude; fp64 without dtype rounding
 LANES = 64
+SMALL_GRID = 6  # blocks
+MOST_EXECUTIONS = 40  # of one check; a witness that shows takes one or two
 # Schedules tried for a hazard. Happens-before is tracked under each, so the first mostly tells.
 HAZARD_POLICIES = (Policy(), Policy("earliest"), *POLICIES[3:9])
 
@@ -65,8 +67,9 @@ class Replayer:
     """Replays witnesses of one kernel; executions at equal sizes share their tables and results."""
 
     core: Kernel
-    blocks: tuple[str, ...]
+    blocks: tuple[tuple[str, Affine], ...]
     seed: int = 0
+    executions: int = 0
     _programs: dict[tuple[tuple[str, int], ...], Program] = field(
         default_factory=dict[tuple[tuple[str, int], ...], Program]
     )
@@ -77,14 +80,20 @@ class Replayer:
         program = self._program(witness.model)
         if program is None:
             return None
-        block = tuple(witness.model.get(name, 0) for name in self.blocks)
-        whole = obligation.kind == "coverage" or len(block) != len(self.blocks)
+        names = [name for name, _ in self.blocks]
+        block = tuple(witness.model.get(name, 0) for name in names)
+        whole = obligation.kind == "coverage"
         shown = self._shown(program, obligation, None if whole else (block,))
-        if shown is None and not whole and obligation.kind in ("epilogue", "completeness"):
+        if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:
             shown = self._shown(program, obligation, None)
         if shown is None:
             return None
-        return counterexample(obligation, witness, shown, dict(zip(self.blocks, block, strict=True)), program.sizes)
+        return counterexample(obligation, witness, shown, dict(zip(names, block, strict=True)), program.sizes)
+
+    def _grid(self, program: Program) -> int:
+        """How many blocks a launch has."""
+        counts = [evaluate_affine(count, program.sizes) for _, count in self.blocks]
+        return int(np.prod(counts, dtype=np.int64))
 
     # --------------------------------------------------------------------------------------- executing
 
@@ -103,11 +112,12 @@ class Replayer:
         wanted = SHOWN_BY.get(obligation.kind, ())
         hazard = None not in wanted
         for policy in HAZARD_POLICIES if hazard else HAZARD_POLICIES[:3]:
+            if self.executions >= MOST_EXECUTIONS:
+                return None
             outcome, inputs = self._run(program, policy, blocks)
-            faults = [f for f in outcome.faults if f.kind in wanted]
-            here = [f for f in faults if _touches(f, obligation)]
-            if here or (faults and hazard):
-                return Shown(policy, (here or faults)[0])
+            faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))
+            if faults and (hazard or _distance(faults[0], obligation) < _ELSEWHERE):
+                return Shown(policy, faults[0])
             if not hazard:
                 if (found := self._differs(program, outcome, inputs, policy, blocks)) is not None:
                     return found
@@ -119,6 +129,7 @@ class Replayer:
         inputs = self._inputs(program)
         key = (tuple(program.sizes.items()), policy, blocks)
         if key not in self._outcomes:
+            self.executions += 1
             self._outcomes[key] = execute(program, inputs, policy, blocks=blocks)
         return self._outcomes[key], inputs
 
@@ -163,9 +174,17 @@ def _sizes(param: TensorParam) -> frozenset[str]:
     return frozenset[str]().union(*(names(e) for e in param.shape))
 
 
-def _touches(fault: Fault, obligation: Obligation) -> bool:
+_ELSEWHERE = 3
+
+
+def _distance(fault: Fault, obligation: Obligation) -> int:
+    """How near a fault lies to the place of an obligation."""
     spans = [s for s in (fault.span, fault.other_span) if s is not None]
-    return any(s.line == obligation.span.line for s in spans)
+    if obligation.span == fault.span:
+        return 0
+    if obligation.span in spans:
+        return 1
+    return 2 if any(s.line == obligation.span.line for s in spans) else _ELSEWHERE
 
 
 # ------------------------------------------------------------------------------------- counterexamples

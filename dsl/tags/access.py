@@ -92,6 +92,7 @@ def copy_shared(cx: Context, state: State, touch: Touch, codes: Ints) -> None:
     buffer.code[cells] = codes.ravel()
     buffer.age[cells] = 0
     buffer.owner[cells] = touch.waves
+    buffer.barriers[cells] = 0
     buffer.writer[cells] = touch.site.number
 
 
@@ -160,6 +161,14 @@ def _pending(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
     where = _line(producer)
     text = f"{_cell_text(cx, touch, at)} is used while the copy of {where} into it may be in flight"
     here = touch.site.span.line
+    staged = len(cx.buffer(touch.buffer).shape) > 2
+    if staged and buffer.barriers[cell] == 0 and producer is not None and producer.line < here:
+        # Filled in the very phase that uses it: another stage was meant.
+        fix = f"fill another stage of {touch.buffer} at line {producer.line}, or use another at line {here}"
+        return _finding(
+            cx, touch, at, text, "stage off by n", producer=producer, fix=fix,
+            other=Conflict(producer, "copies into", _first_thread(buffer.owner[cell])),
+        )  # fmt: skip
     fix = f"commit(), wait(0) and barrier() before line {here}" if age == 0 else f"wait({age - 1}) before line {here}"
     return _finding(
         cx, touch, at, text, "missing wait", producer=producer, fix=fix,
@@ -201,6 +210,11 @@ def _uninitialised(cx: Context, touch: Touch, at: int) -> Finding:
     shared = cx.buffer(touch.buffer)
     text = f"{_cell_text(cx, touch, at)} is read before anything was written there"
     staged = len(shared.shape) > 2 and shared.shape[0] > 1
+    if touch.buffer in cx.guarded:
+        return _finding(
+            cx, touch, at, text, "bounds guard",
+            fix=f"the condition under which {touch.buffer} is filled leaves out a tile that is used",
+        )  # fmt: skip
     hops = (Hop(span=shared.span, text=f"{touch.buffer} starts uninitialised"),)
     return _finding(
         cx, touch, at, text, "stage off by n" if staged else "k incomplete", producer=None, hops=hops,

@@ -96,6 +96,7 @@ class _Walker:
             kernel, types, oracle, sites, registry,
             reduced_axes=frozenset(o.axis for e in kernel.ensures for o in e.over),
             written_tensors=written & frozenset(types.params),
+            guarded=_guarded(kernel),
         )  # fmt: skip
         self.blocks: list[tuple[str, Affine]] = []
         self._later: list[tuple[Stmt, ...]] = []  # what follows in each enclosing block
@@ -277,6 +278,14 @@ def _views(node: Node) -> tuple[View, ...]:
             return (dst, src)
         case _:
             return ()
+
+
+def _guarded(kernel: Kernel) -> frozenset[str]:
+    """What is written inside some branch."""
+    branches = [n for n in walk_body(kernel.body) if isinstance(n, If)]
+    inside = [m for b in branches for m in walk_body((*b.body, *b.orelse))]
+    stored = {root(m.view) for m in inside if isinstance(m, Store)}
+    return frozenset(stored | {root(m.dst) for m in inside if isinstance(m, CopyAsync)})
 
 
 _WORDS = {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from argus.dsl.ir import AssertMatch, Component, Ref
-from argus.dsl.layout.affine import negation
+from argus.dsl.layout.affine import ne, negation
 from argus.dsl.tags.columns import Column, column, differences, values_of
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Same, Tile, Top
 from argus.dsl.tags.obligations import Finding, Obligation
+from argus.dsl.tags.slips import slip
 from argus.dsl.tags.state import State
 from argus.dsl.tags.values import as_tile
 
@@ -32,19 +35,23 @@ def assert_match(cx: Context, state: State, site: Site, stmt: AssertMatch) -> No
         _differ(cx, state, site, obligation, left, right, stmt)
         return
     for d in differences(left, right):
+        fix_class, fix = slip(cx, stmt.y.axis, d, [(s.name, s.tile, s.column) for s in (x, y)], y.tile)
         finding = Finding(
-            f"{stmt.x.axis} = {cx.shown(d.want)} on the left, {stmt.y.axis} = {cx.shown(d.got)} on the right",
-            stmt.span, cx.loops(), element=d.first, want=cx.shown(d.want), got=cx.shown(d.got), component=stmt.x.axis,
-            producer=x.span, wrong=d.count, total=int(d.where.size),
+            f"{stmt.x.axis} = {cx.shown(d.want, state)} on the left, {stmt.y.axis} = {cx.shown(d.got, state)} on the right",
+            stmt.span, cx.loops(), element=d.first, want=cx.shown(d.want, state), got=cx.shown(d.got, state), component=stmt.x.axis,
+            producer=cx.origin_span(y.tile), wrong=d.count, total=int(d.where.size), fix_class=fix_class, fix=fix,
         )  # fmt: skip
         cx.must(obligation, state, negation(d.bad), "table", lambda finding=finding: finding)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Sided:
     """A component of a fragment, with the fragment's axis names."""
 
-    def __init__(self, column: Column, axes: tuple[str, ...], span: object) -> None:
-        self.column, self.axes, self.span = column, axes, span
+    name: str
+    tile: Tile
+    column: Column
+    axes: tuple[str, ...]
 
 
 def _component(cx: Context, state: State, node: Component) -> _Sided:
@@ -63,7 +70,7 @@ def _component(cx: Context, state: State, node: Component) -> _Sided:
     found = column(tile.codes, node.axis, cx.store, state.reduce)
     if found is None:
         raise _Undecided(f"{node.src.name} carries no tag {node.axis}")
-    return _Sided(found, _axis_names(cx, tile), cx.origin_span(tile))
+    return _Sided(node.src.name, tile, found, _axis_names(cx, tile))
 
 
 def _axis_names(cx: Context, tile: Tile) -> tuple[str, ...]:
@@ -114,8 +121,6 @@ def _differ(
     if x.which is not None or y.which is not None:
         obligation.block("assert_differ on fragments that mix tiles is outside this slice of the checker")
         return
-    from argus.dsl.layout.affine import ne
-
     gap = y.bases[0] - x.bases[0]
     for step in np.unique(y.local - x.local):
         distinct = ne(gap + int(step))

@@ -65,6 +65,7 @@ class Context:
     widened: list[str] = field(default_factory=list[str])
     reduced_axes: frozenset[str] = frozenset()
     written_tensors: frozenset[str] = frozenset()
+    guarded: frozenset[str] = frozenset()  # buffers that are filled under some condition
     shared_views: SharedViews = field(init=False)
     accesses: dict[tuple[object, ...], Access] = field(default_factory=dict[tuple[object, ...], Access])
     _offsets: dict[str, Ints] = field(default_factory=dict[str, Ints])
@@ -104,13 +105,19 @@ class Context:
 
         return evaluate
 
-    def shown(self, a: Affine) -> str:
-        """A form in the source's own symbols: loop variables instead of rounds."""
+    def shown(self, a: Affine, state: State | None = None) -> str:
+        """A form in the source's own symbols: loop variables, or what an ended loop ran to, instead of rounds."""
         for frame in reversed(self.frames):
             c = a.coefficient(frame.symbol)
             if c and c % frame.period == 0:
                 offset = self.env[frame.name] - var(frame.symbol) * frame.period
                 a = a - var(frame.symbol) * c + (var(frame.name) - offset) * (c // frame.period)
+        for alone, value in state.fixed.values() if state is not None else ():
+            for atom, c in value.terms:
+                k = a.coefficient(atom.text)
+                if k and k % c == 0 and "@" in atom.text:
+                    turns = Affine(0, ((atom, 1),))
+                    a = a - turns * k + (alone - (value - turns * c)) * (k // c)
         return str(a)
 
     def loops(self) -> dict[str, Affine]:

@@ -67,9 +67,9 @@ class _Store:
             self._check_sums(value)
         # Of zeros that nothing was added to, the sums are missing; their coordinates do not matter then.
         if not self.ensures.over or any(v.origins for v in values):
-            self._check_coordinates(tile, values)
             for value in values:
                 self._check_origins(value)
+            self._check_coordinates(tile, values)
 
     def _unknown(self, tile: Tile) -> str:
         if tile.codes.shape != self.shape:
@@ -119,15 +119,15 @@ class _Store:
         cx = self.cx
         thread, slot = cx.places(tile.type).thread_of(int(np.ravel_multi_index(d.first, self.shape)))
         finding = Finding(
-            f"the element stored at {axis} = {cx.shown(d.want)} carries {axis} = {cx.shown(d.got)}",
-            self.site.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want),
-            got=cx.shown(d.got), component=axis, producer=cx.origin_span(tile, d.first), wrong=d.count,
-            total=int(d.where.size), fix_class=self._coordinate_fix(number, got),
+            f"the element stored at {axis} = {cx.shown(d.want, self.state)} carries {axis} = {cx.shown(d.got, self.state)}",
+            self.site.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want, self.state),
+            got=cx.shown(d.got, self.state), component=axis, producer=cx.origin_span(tile, d.first), wrong=d.count,
+            total=int(d.where.size), fix_class=self._coordinate_fix(number, got, d),
             fix=_hint(axis, d.want, d.got), matters=(self._in_range(d.first),),
         )  # fmt: skip
         cx.must(self.epilogue, self.state, negation(d.bad), "table", lambda: finding)
 
-    def _coordinate_fix(self, number: int, got: Column) -> FixClass:
+    def _coordinate_fix(self, number: int, got: Column, d: Difference) -> FixClass:
         """Transposed if the tag runs along the other edge of the tile, or follows the other block index."""
         edge = next((i for i, e in enumerate(self.view.edges) if e.axis == number), None)
         if edge is None or got.local.ndim != 2:
@@ -135,6 +135,8 @@ class _Store:
         moves = [bool(np.diff(got.local, axis=a).any()) for a in (0, 1)]
         if moves[1 - edge] and not moves[edge]:
             return "operand transposed"
+        if (d.got - d.want).is_const:
+            return "stage off by n"
         mine, theirs = self.view.edges[edge].base.variables(), got.bases[0].variables()
         return "operand transposed" if mine - theirs and theirs - mine else "bounds guard"
 

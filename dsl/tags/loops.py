@@ -92,6 +92,8 @@ def _scoped(names: Collection[str], ends: list[State]) -> list[State]:
 def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:
     """`range` and `unroll`."""
     name = stmt.targets[0]
+    symbol = f"{name}@{cx.site_of(stmt).number}"
+    state = forget(cx, state, symbol)  # first: the bounds must not speak of an earlier run of this loop
     bounds = [state.reduce(cx.evaluate(e)) for e in stmt.bounds]
     start, stop = bounds if len(bounds) == 2 else (Affine(), bounds[0])
     outer = cx.env.get(name)
@@ -163,10 +165,10 @@ class _Induction:
         self.cx, self.stmt, self.run, self.start, self.stop, self.live = cx, stmt, run, start, stop, live
         self.name = stmt.targets[0]
         number = cx.site_of(stmt).number
-        self.symbol, self.bound = f"{self.name}@{number}", f"{self.name}#{number}"
+        self.symbol, self.bound = f"{self.name}@{number}", f"{self.name}#{number}"  # free in a round, bound in a sum
         self.q = var(self.symbol)
         self.period = period_of(stmt.body, self.name)
-        self.entry = forget(cx, state, self.symbol)
+        self.entry = state
         self.growth: Growth = seal(self.entry)
         self.exits: list[_Exit] = []
 
@@ -247,7 +249,7 @@ class _Induction:
         return [_Path(end, (*path.trace, delta(before, end))) for end in ends]
 
     def _note_exit(self, path: _Path, form: Affine, known: int | None, phase: int) -> None:
-        at_entry = known == 0 and phase == 0
+        at_entry = known == 0 and phase == 0 and not path.state.evident(ge(self.stop - self.start))
         ends = ge(form - self.stop) if at_entry else eq(self.stop - form)
         if path.state.refutes(ends):
             return
@@ -272,7 +274,7 @@ class _Induction:
         assumed = list[tuple[tuple[Formula, ...], dict[str, tuple[Affine, Affine]]]]()
         for end in ends:
             moved = self._advance(end.state)
-            assumed.append((moved.facts, dict(moved.fixed)))
+            assumed.append((end.state.facts, dict(moved.fixed)))
             moved.least[self.symbol] = first
             moved.assume(ge(self.q - first))
             self._hide_history(moved, end)

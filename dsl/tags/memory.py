@@ -31,6 +31,7 @@ class Buffer:
         age: Of the copy in flight: closed groups since it was issued, 0 in the open group, `NOT_PENDING` for none.
         owner: The wave of that copy (or of the last one), as a bit.
         writer, reader: Sites of the last write and read, for reports only.
+        barriers: How many barriers were passed since the last copy was issued, for reports only.
     """
 
     code: Ints
@@ -41,6 +42,7 @@ class Buffer:
     owner: Ints
     writer: Ints = field(repr=False)
     reader: Ints = field(repr=False)
+    barriers: Ints = field(repr=False)
 
     @classmethod
     def fresh(cls, shared: Shared) -> Buffer:
@@ -48,13 +50,13 @@ class Buffer:
         zero = np.zeros(cells, np.int64)
         return cls(
             np.full(cells, UNINITIALISED), zero, zero.copy(), zero.copy(), np.full(cells, NOT_PENDING), zero.copy(),
-            np.full(cells, NO_SITE), np.full(cells, NO_SITE),
+            np.full(cells, NO_SITE), np.full(cells, NO_SITE), zero.copy(),
         )  # fmt: skip
 
     def copy(self) -> Buffer:
         return Buffer(
             self.code.copy(), self.written.copy(), self.read.copy(), self.landed.copy(), self.age.copy(),
-            self.owner.copy(), self.writer.copy(), self.reader.copy(),
+            self.owner.copy(), self.writer.copy(), self.reader.copy(), self.barriers.copy(),
         )  # fmt: skip
 
     def same(self, other: Buffer) -> bool:
@@ -72,6 +74,7 @@ class Buffer:
         self.written[:] = 0
         self.read[:] = 0
         self.landed[:] = 0
+        self.barriers += 1
 
     def commit(self) -> None:
         if (pending := self.age >= 0).any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from argus.dsl.tags.columns import Column, Difference, column, differences, valu
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Acc, Comp, Term, Tile, Top, Value
 from argus.dsl.tags.obligations import Finding, Obligation
+from argus.dsl.tags.slips import slip
 from argus.dsl.tags.state import State
 from argus.dsl.targets.atoms import ATOMS
 
@@ -144,7 +145,8 @@ class _Mma:
                 text = f"operand {x.name!r} carries different {axis} in one k slot"
                 if x is b:
                     text = f"operands 'a' and 'b' carry different {axis} in the same k slot"
-                fix_class, fix = self._classify(a, b, x, d, axis)
+                sides = [(o.name, o.tile, o.k) for o in (a, b)]
+                fix_class, fix = slip(self.cx, axis, d, sides, x.tile)
                 self._differ(d, x, axis, text, fix_class, fix, self._visible(a, b, d))
             if found:
                 raise _Failed
@@ -165,8 +167,8 @@ class _Mma:
         thread, slot = cx.places(tile.type).thread_of(flat)
         producer = cx.origin_span(tile, d.first)
         finding = Finding(
-            text, self.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want),
-            got=cx.shown(d.got), component=axis, producer=producer, wrong=d.count, total=int(d.where.size),
+            text, self.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want, self.state),
+            got=cx.shown(d.got, self.state), component=axis, producer=producer, wrong=d.count, total=int(d.where.size),
             pattern=pattern(d), fix_class=fix_class, fix=fix, matters=matters,
             hops=cx.hops((producer, "loaded from global memory"), (self.span, f"multiplied as operand {x.name!r}")),
         )  # fmt: skip
@@ -245,28 +247,6 @@ class _Mma:
                 at = comp.base + int(self.cx.store.tables[comp.table][code & ELEMENT_MASK])
                 found += [ge(at - window.lo), ge(window.hi - at - 1)]
         return found
-
-    def _classify(self, a: _Operand, b: _Operand, x: _Operand, d: Difference, axis: str) -> tuple[FixClass, str]:
-        """What kind of slip makes these k tags differ."""
-        for operand in (a, b):
-            if (operand.k.local != operand.k.local[:1]).any() and len(operand.values) == 1:
-                return "operand transposed", f"operand {operand.name!r} needs the transposed view: rows by {axis}"
-        gap = d.got - d.want
-        origin = self.cx.origin_span(x.tile, d.first)
-        loaded = "" if origin is None else f" (loaded at line {origin.line})"
-        if not gap.is_const or a.k.bases != b.k.bases or gap.const % self._depth((a, b), axis) == 0:
-            return (
-                "stage off by n",
-                f"{axis} is off by {self.cx.shown(gap)}: use the stage and the tile{loaded} of this step",
-            )
-        if d.where.all():
-            return "k incomplete", f"{axis} is off by {gap.const}: use the same k-step for both operands"
-        return "lane map", f"operands 'a' and 'b' spread {axis} differently over lanes"
-
-    def _depth(self, operands: Sequence[_Operand], axis: str) -> int:
-        """How many k the tiles behind the operands hold."""
-        comps = [c for x in operands for v in x.values for c in v.comps if c.axis == axis]
-        return max(int(np.ptp(self.cx.store.tables[c.table])) + 1 for c in comps)
 
 
 def _listed(axes: Iterable[str]) -> str:

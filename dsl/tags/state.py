@@ -13,7 +13,6 @@ from argus.dsl.layout.affine import (
     Formula,
     conjunction,
     entails,
-    formula_symbols,
     ge,
     negation,
     substitute_affine,
@@ -112,14 +111,14 @@ class State:
 
 
 def substitute_state(state: State, env: Substitution, store: Store) -> State:
-    """The state with symbols replaced in every value; facts that mention one are dropped."""
+    """The state with symbols replaced, in every value and every fact."""
     recode = _Recode(store, env)
     frags = {name: recode.fragment(frag) for name, frag in state.frags.items()}
     buffers = dict[str, Buffer]()
     for name, buffer in state.buffers.items():
         buffers[name] = buffer.copy()
         buffers[name].code = recode.codes(buffer.code)
-    facts = tuple(f for f in state.facts if formula_symbols(f).isdisjoint(env))
+    facts = tuple(dict.fromkeys(substitute_formula(f, env) for f in state.facts))
     done, opened = (tuple(substitute_write(w, env) for w in part) for part in (state.done, state.open))
     return State(frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost)
 

@@ -12,7 +12,7 @@ The interpreter computes the same maps from the same specification, in its own w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -66,11 +66,6 @@ def _atom_accumulator(atom: str) -> tuple[Ints, Ints]:
     return row, lane % a.n + 0 * r
 
 
-@lru_cache(maxsize=8)
-def _no_element(threads: int) -> Ints:
-    return np.full((threads, 1), -1)
-
-
 def places(hardware: FragMap, shape: tuple[int, ...], threads: int) -> Places:
     """The table of a map for a fragment of this shape in a block of `threads` threads.
 
@@ -108,8 +103,8 @@ def _wave_grid(acc: Accumulator, threads: int) -> tuple[Ints, Ints]:
 
 def _accumulator(acc: Accumulator, threads: int) -> Ints:
     atom = ATOMS[acc.atom]
-    wave_row, wave_column = _wave_grid(acc, threads)
     row, column = _atom_accumulator(acc.atom)
+    wave_row, wave_column = _wave_grid(acc, threads)
     rows, columns = acc.m // acc.grid[0], acc.n // acc.grid[1]
     p, q = np.arange(rows // atom.m), np.arange(columns // atom.n)
     # axes: wave, lane, atom row, atom column, register
@@ -121,8 +116,8 @@ def _accumulator(acc: Accumulator, threads: int) -> Ints:
 def _operand(operand: OperandMap, threads: int) -> Ints:
     acc = operand.acc
     atom = ATOMS[acc.atom]
-    wave_row, wave_column = _wave_grid(acc, threads)
     row, k = _atom_operand(acc.atom, operand.pack)
+    wave_row, wave_column = _wave_grid(acc, threads)
     wave, extent, parts, size = (
         (wave_row, acc.m, acc.grid[0], atom.m) if operand.side == "a" else (wave_column, acc.n, acc.grid[1], atom.n)
     )

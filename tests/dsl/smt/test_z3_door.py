@@ -1,0 +1,65 @@
+"""What the solver's door promises: sound answers, smallest models, no trust in a model that does not check."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from argus.dsl.layout import Const, Op, Var, cdiv
+from argus.dsl.layout.affine import Affine, Formula, formula, ge, ne, var
+from argus.dsl.smt.z3_door import Door
+
+K = Var("K")
+
+
+def where(*texts: tuple[str, int, int]) -> tuple[Formula, ...]:
+    return tuple(formula(Op("==", (Var(name) % by, Const(rest))), {}) for name, by, rest in texts)
+
+
+def test_preconditions_hold_in_every_model() -> None:
+    door = Door(("K", "N"), where(("K", 8, 0), ("N", 4, 0)))
+    model = door.smallest([ge(var("K") - 65)], ("K", "N"))
+    assert model is not None
+    assert (model["K"], model["N"]) == (72, 4)
+
+
+def test_contradictory_preconditions_are_seen() -> None:
+    assert not Door(("K",), where(("K", 8, 0), ("K", 4, 1))).consistent(())
+
+
+def test_models_are_smallest_in_the_order_asked_for() -> None:
+    door = Door(("K",), ())
+    trips = formula(Op(">", (cdiv(K, 64), Var("kt"))), {})
+    wanted = [trips, ge(var("kt") - 2), ge(var("i")), ge(var("i") + var("kt") - 9)]
+    first_kt = door.smallest(wanted, ("kt", "i", "K"))
+    first_i = door.smallest(wanted, ("i", "kt", "K"))
+    assert first_kt == {"kt": 2, "i": 7, "K": 129}
+    assert first_i == {"kt": 9, "i": 0, "K": 577}
+
+
+def test_sizes_are_positive_and_fit_31_bits() -> None:
+    door = Door(("K",), ())
+    assert door.refuted([ge(-var("K"))])
+    assert door.refuted([ge(var("K") - 2**31)])
+
+
+def test_no_model_of_a_contradiction() -> None:
+    assert Door(("K",), ()).smallest([ne(Affine())], ("K",)) is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 8), st.sampled_from(("//", "%", "cdiv")))
+def test_divisions_mean_what_they_mean_in_python(value: int, by: int, result: int, kind: str) -> None:
+    door = Door(("K",), ())
+    is_value = formula(Op("==", (K, Const(value))), {})
+    divided = Op(kind, (K, Const(by)))  # pyright: ignore[reportArgumentType]
+    python = {"//": value // by, "%": value % by, "cdiv": -(-value // by)}[kind]
+    says = not door.refuted([is_value, formula(Op("==", (divided, Const(result))), {})])
+    assert says == (python == result)
+
+
+@pytest.mark.parametrize(("stop", "goes_on"), [(cdiv(K, 64), True), (K // 64, False)])
+def test_whether_a_loop_always_runs(stop: Op, goes_on: bool) -> None:  # noqa: FBT001 - a table of cases
+    never = formula(Op("<=", (stop, Const(0))), {})
+    assert Door(("K",), ()).refuted([never]) == goes_on

@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from argus.dsl.diagnostics import KernelError, ToolchainError
+from argus.dsl.diagnostics import Diagnostic, KernelError, ToolchainError
 
 Result = TypeVar("Result", bound=BaseModel)
 NO_KERNEL = "<request>"  # the file of diagnostics that concern the request, not the kernel
@@ -56,17 +56,7 @@ async def answered(
     try:
         result = await act()
     except KernelError as error:
-        d = error.diagnostic
-        return Answer(
-            error=Refusal(
-                fault="request" if d.span.file == NO_KERNEL else "kernel",
-                code=str(d.code),
-                message=d.message,
-                where="" if d.span.file == NO_KERNEL else str(d.span),
-                hint=d.hint,
-                text=d.render(source.splitlines()),
-            )
-        )
+        return Answer(error=_refusal(error.diagnostic, source))
     except ToolchainError as error:
         return Answer(error=Refusal(fault="toolchain", code="toolchain", message=str(error)))
     except AssertionError:
@@ -75,3 +65,10 @@ async def answered(
         message = "a bug in Argus; its traceback is on the server's standard error"
         return Answer(error=Refusal(fault="internal", code="internal", message=message))
     return Answer(result=result, text=told(result) if told else "")
+
+
+def _refusal(d: Diagnostic, source: str) -> Refusal:
+    if d.span.file == NO_KERNEL:
+        return Refusal(fault="request", code=str(d.code), message=d.message, hint=d.hint)
+    text = d.render(source.splitlines())
+    return Refusal(fault="kernel", code=str(d.code), message=d.message, where=str(d.span), hint=d.hint, text=text)

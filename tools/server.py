@@ -8,8 +8,8 @@ from argus import __version__
 from argus.tools.served import Served
 
 _INSTRUCTIONS = (
-    "Write and judge GPU kernels in a tile language with compile-time invariants. Check a kernel before you compile it; "
-    "a counterexample names the thread, the element and the edit that mends it. Times are estimates."
+    "Write and judge GPU kernels in a tile language with compile-time invariants. Check a kernel before you compile "
+    "it; a counterexample names the thread, the element and the edit that mends it. Times are estimates."
 )
 
 

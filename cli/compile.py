@@ -17,6 +17,7 @@ from argus.dsl.diagnostics import Code, Diagnostic, KernelError, ToolchainError
 from argus.dsl.frontend import parse
 from argus.dsl.ir.printer import show
 from argus.dsl.ir.verify import check_sizes
+from argus.dsl.layout import Var
 from argus.dsl.transform import to_core
 
 app = typer.Typer()
@@ -51,7 +52,8 @@ def compile_(
         parsed = parse(text, str(file), kernel=kernel)
         _same_target(parsed, target, emit)
         symbols = _symbols(parsed, sizes)
-        check_sizes(parsed, symbols) if symbols else None
+        if symbols:
+            check_sizes(parsed, symbols)
         content = _emitted(parsed, text, file, kernel, emit, symbols)
     except KernelError as error:
         refuse(error, text, json=as_json)
@@ -86,7 +88,8 @@ def _symbols(parsed: ir.Kernel, sizes: dict[str, int]) -> dict[str, int] | None:
     """Sizes by the kernel's own symbols: `m` names the symbol `M`, and a symbol names itself."""
     if not sizes:
         return None
-    known = {e.name for p in parsed.params if isinstance(p, ir.TensorParam) for e in p.shape if hasattr(e, "name")}  # pyright: ignore[reportAttributeAccessIssue]
+    tensors = [p for p in parsed.params if isinstance(p, ir.TensorParam)]
+    known = {extent.name for p in tensors for extent in p.shape if isinstance(extent, Var)}
     full: dict[str, int] = {}
     for name, value in sizes.items():
         symbol = name if name in known else name.upper()

@@ -142,9 +142,8 @@ def _floor(found: RunResult, best: AttemptRecord) -> str:
 
 def _floor_line(report: Report, say: _Say) -> None:
     if report.estimate is not None:
-        say(
-            f"   floor      {report.estimate.lower_bound_us:.1f} µs for any kernel (est): the largest of MFMA, HBM and LDS, plus launch"
-        )
+        floor = report.estimate.lower_bound_us
+        say(f"   floor      {floor:.1f} µs for any kernel (est): the largest of MFMA, HBM and LDS, plus launch")
 
 
 def _numerics(tests: TestReport, say: _Say) -> None:

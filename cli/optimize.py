@@ -75,8 +75,9 @@ def optimize(
         _refused("folder", f"{error.strerror}: {error.filename}", str(out or RUNS), "choose another --out", json=json)
     except KeyboardInterrupt:
         fail("interrupted", "interrupted; the best so far is kept", hint="argus optimize --resume RUN", json=json)
-    _show(found, json=json)
-    raise typer.Exit(code=found.exit_code)
+    else:
+        _show(found, json=json)
+        raise typer.Exit(code=found.exit_code)
 
 
 def run_folder(name: str) -> Path:

@@ -10,7 +10,10 @@ from rich.text import Text
 
 from argus.graph.events import BestChanged, Event, Learned, Planned, Refused, RunFinished, RunStarted, Validated, Warned
 
-_HEAD = f"{'#':>4}  {'from':>4}  {'technique':<30} {'change':<34} {'proved':>7}  {'tests':>5}  {'est us':>8}  {'floor':>6}  limited by"
+_HEAD = (
+    f"{'#':>4}  {'from':>4}  {'technique':<30} {'change':<34} {'proved':>7}  {'tests':>5}  {'est us':>8}  {'floor':>6}"
+    "  limited by"
+)
 
 
 class Progress:

@@ -41,7 +41,8 @@ class RunList(BaseModel, frozen=True):
 @app.command("list")
 def list_runs(runs: Folder = RUNS, json: Json = False) -> None:
     """Every run, newest last."""
-    lines, unreadable = [], []
+    lines: list[RunLine] = []
+    unreadable: list[str] = []
     for folder in sorted((p.parent for p in runs.glob("*/run.json")), key=lambda p: (p / "run.json").stat().st_mtime):
         try:
             lines.append(_line(folder, _read(folder)))

@@ -21,11 +21,12 @@ def summary(found: RunResult) -> str:
     tried = len(found.attempts) - 1
     lines = [f"{found.status}: {tried} candidates in {found.seconds:.0f} s; {found.stop_reason}"]
     path = winner_path(found)
-    if path and path[-1].time_us is not None:
+    time_us = path[-1].time_us if path else None
+    if time_us is not None:
         best, kind = path[-1], "est" if path[-1].time_kind == "estimated" else "measured"
-        floor = f" · {100 * found.lower_bound_us / best.time_us:.0f} % of the floor" if found.lower_bound_us else ""
+        floor = f" · {100 * found.lower_bound_us / time_us:.0f} % of the floor" if found.lower_bound_us else ""
         lines.append(
-            f"best: candidate {best.id}, {kind} {best.time_us:,.1f} us{floor}, {best.speedup or 1.0:.2f}x the start"
+            f"best: candidate {best.id}, {kind} {time_us:,.1f} us{floor}, {best.speedup or 1.0:.2f}x the start"
         )
         lines += [
             f"  {step.time_us:>9,.1f} us  {'+'.join(step.techniques) or 'start'}"

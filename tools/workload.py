@@ -84,7 +84,7 @@ def _gemm_sizes(core: ir.Kernel) -> tuple[str, str, str]:
 def _cut(core: ir.Kernel, block: ir.Block | None, loop: ir.For | None) -> tuple[int, int, int] | None:
     if block is None or loop is None or not core.ensures or len(core.ensures[0].index) < 2 or not core.ensures[0].over:
         return None
-    steps = {}
+    steps: dict[str, int] = {}
     for count in (*block.counts, *loop.bounds[-1:]):
         match count:
             case Op("cdiv", (Var(name), Const(value))):
@@ -144,8 +144,8 @@ def _copy_instructions(core: ir.Kernel, copy: ir.CopyAsync) -> int:
     elements = 1
     for extent in shape:
         elements *= extent
-    dtype = next(p.dtype for p in core.params if isinstance(p, ir.TensorParam) and p.name == _root(copy.src))
-    return ceil(elements * DTYPE_BYTES[dtype] / (_DMA_BYTES_A_WAVE * core.waves))
+    source = next(p for p in core.params if isinstance(p, ir.TensorParam) and p.name == _root(copy.src))
+    return ceil(elements * DTYPE_BYTES[source.dtype] / (_DMA_BYTES_A_WAVE * core.waves))
 
 
 def _root(view: ir.View) -> str:

@@ -1,9 +1,11 @@
 """Device functions and intrinsics that lowered code calls."""
 
+# pyright: reportUnknownVariableType=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from tvm.target.codegen import llvm_lookup_intrinsic_id
@@ -83,8 +85,9 @@ def _load_lds(block: Block, args: list[Any]) -> None:
             raise SimulationFault(f"wave {wave} copies to LDS with some lanes inactive")
         if (base[lanes] != base[lanes][0]).any():
             raise SimulationFault(f"wave {wave} copies to LDS with a destination that differs between lanes")
-        first = int(base[lanes][0, 0]) // width
-        cells = first + np.arange(WAVE * 4 // width).reshape(WAVE, -1)
+        cells = (
+            np.arange(WAVE * 4 // width, dtype=np.int64).reshape((WAVE, 4 // width)) + int(base[lanes][0, 0]) // width
+        )
         threads = block.thread_ids[lanes]
         block.begin_copy(storage, cells, threads)
         copies[wave] = Flight(storage, cells, values[lanes], threads)
@@ -164,5 +167,6 @@ def _intrinsics() -> dict[int, Call]:
             "llvm.amdgcn.s.waitcnt": _waitcnt,
             "llvm.amdgcn.readfirstlane": _readfirstlane,
         }
-        _TABLE.update({int(llvm_lookup_intrinsic_id(name)): call for name, call in known.items()})
+        lookup = cast("Callable[[str], int]", llvm_lookup_intrinsic_id)
+        _TABLE.update({int(lookup(name)): call for name, call in known.items()})
     return _TABLE

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,9 +32,10 @@ def compile_expr(e: Any) -> Eval:  # noqa: ANN401
         constant = np.array([[e.value]], NUMPY_TYPES.get(base, np.int32))
         return lambda block: constant
     if kind == "StringImm":
-        return lambda block: str(e.value)
+        text = str(e.value)
+        return lambda block: text
     if kind == "Var":
-        name = e.name
+        name = str(e.name)
         return lambda block: (
             block.env[name] if name in block.env else Pointer(block.memory[name], np.zeros((1, 1), np.int64))
         )
@@ -53,7 +55,7 @@ def compile_expr(e: Any) -> Eval:  # noqa: ANN401
         return lambda block: inner(block).astype(target)
     if kind == "Select":
         condition, x, y = (compile_expr(p) for p in (e.condition, e.true_value, e.false_value))
-        return lambda block: np.where(condition(block), x(block), y(block))
+        return lambda block: _where(condition(block), x(block), y(block))
     if kind in ("TensorLoad", "BufferLoad"):
         return _load(e)
     if kind == "Shuffle":
@@ -142,7 +144,7 @@ def _call(e: Any) -> Eval:  # noqa: ANN401
             target = NUMPY_TYPES[dtype_of(e)[0]]
             return lambda block: np.ascontiguousarray(args[0](block)).view(target)
         case "if_then_else":
-            return lambda block: np.where(args[0](block), args[1](block), args[2](block))
+            return lambda block: _where(args[0](block), args[1](block), args[2](block))
         case "handle_add_byte_offset":
             return lambda block: _advance(args[0](block), args[1](block))
         case "tvm_storage_sync":
@@ -151,7 +153,7 @@ def _call(e: Any) -> Eval:  # noqa: ANN401
             return args[0]
         case _ if name in _BITWISE:
             apply = _BITWISE[name]
-            return lambda block: apply(*(a(block) for a in args))
+            return lambda block: cast("Array", apply(*(a(block) for a in args)))
         case _ if name in _UNARY:
             function = _UNARY[name]
             return lambda block: function(args[0](block))
@@ -174,6 +176,10 @@ def _address_of(load: Any) -> Eval:  # noqa: ANN401
     return run
 
 
+def _where(condition: Array, x: Array, y: Array) -> Array:
+    return np.where(condition, x, y)
+
+
 def _advance(pointer: Pointer, offset: Array) -> Pointer:
     return Pointer(pointer.storage, pointer.offset + offset.astype(np.int64))
 
@@ -187,36 +193,36 @@ def _divide(a: Array, b: Array) -> Array:
 
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": lambda a, b: a + b,
-    "Sub": lambda a, b: a - b,
-    "Mul": lambda a, b: a * b,
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mul": operator.mul,
     "Div": _divide,
     "Mod": np.fmod,
-    "FloorDiv": lambda a, b: a // b,
-    "FloorMod": lambda a, b: a % b,
+    "FloorDiv": operator.floordiv,
+    "FloorMod": operator.mod,
     "Min": np.minimum,
     "Max": np.maximum,
-    "LT": lambda a, b: a < b,
-    "LE": lambda a, b: a <= b,
-    "GT": lambda a, b: a > b,
-    "GE": lambda a, b: a >= b,
-    "EQ": lambda a, b: a == b,
-    "NE": lambda a, b: a != b,
-    "And": lambda a, b: a & b,
-    "Or": lambda a, b: a | b,
-    "BitwiseXor": lambda a, b: a ^ b,
-    "BitwiseAnd": lambda a, b: a & b,
-    "BitwiseOr": lambda a, b: a | b,
-    "LShift": lambda a, b: a << b,
-    "RShift": lambda a, b: a >> b,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "And": operator.and_,
+    "Or": operator.or_,
+    "BitwiseXor": operator.xor,
+    "BitwiseAnd": operator.and_,
+    "BitwiseOr": operator.or_,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
 }
 _BITWISE: dict[str, Callable[..., Any]] = {
-    "bitwise_and": lambda a, b: a & b,
-    "bitwise_or": lambda a, b: a | b,
-    "bitwise_xor": lambda a, b: a ^ b,
-    "bitwise_not": lambda a: ~a,
-    "shift_left": lambda a, b: a << b,
-    "shift_right": lambda a, b: a >> b,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "bitwise_not": operator.invert,
+    "shift_left": operator.lshift,
+    "shift_right": operator.rshift,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "exp": np.exp,

@@ -78,7 +78,7 @@ class _Program:
         self.grid = tuple(extents.get(f"blockIdx.{d}", 1) for d in "xyz")
 
     def block(self, place: tuple[int, ...], env: dict[str, Array], memory: dict[str, Storage]) -> Block:
-        names = dict(zip(("blockIdx.x", "blockIdx.y", "blockIdx.z"), place, strict=True))
+        names: dict[str, int] = dict(zip(("blockIdx.x", "blockIdx.y", "blockIdx.z"), place, strict=True))
         own = dict(env)
         for variable, (tag, _) in self.axes.items():
             thread = np.arange(self.threads, dtype=np.int32)[:, None]

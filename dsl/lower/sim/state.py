@@ -59,9 +59,21 @@ class Storage:
         kind = NUMPY_TYPES[dtype]
         if space == "local":
             return Storage(name, space, _poison((threads, elements), kind))
-        minus = [np.full(elements, -1, np.int32) for _ in range(5)]
+
+        def never() -> Array:
+            return np.full(elements, -1, np.int32)
+
         return Storage(
-            name, space, _poison((elements,), kind), np.zeros(elements, np.bool_), *minus, np.zeros(elements, np.int32)
+            name=name,
+            space=space,
+            data=_poison((elements,), kind),
+            valid=np.zeros(elements, np.bool_),
+            writer=never(),
+            write_phase=never(),
+            reader_low=never(),
+            reader_high=never(),
+            read_phase=never(),
+            in_flight=np.zeros(elements, np.int32),
         )
 
 

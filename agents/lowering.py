@@ -107,13 +107,16 @@ async def _proved(ctx: RunContext[LoweringDeps], answer: LoweredKernel | Decline
 
 def check_answer(report: CheckReport, text: str, *, feedback: bool) -> CheckAnswer:
     """A check report as agents see it; without feedback only the counts."""
-    counts = {
-        "proved": report.count("proved"),
-        "refuted": report.count("refuted"),
-        "unknown": report.count("unknown"),
-    }
-    if not feedback:
-        told = f"{counts['proved']} of {len(report.obligations)} obligations proved"
-        return CheckAnswer(ok=report.ok, **counts, text=told)
-    found = tuple(c.model_dump(mode="json", exclude_defaults=True) for c in report.counterexamples)
-    return CheckAnswer(ok=report.ok, **counts, counterexamples=found, text=report.render(text))
+    found: tuple[dict[str, Any], ...] = ()
+    told = f"{report.count('proved')} of {len(report.obligations)} obligations proved"
+    if feedback:
+        found = tuple(c.model_dump(mode="json", exclude_defaults=True) for c in report.counterexamples)
+        told = report.render(text)
+    return CheckAnswer(
+        ok=report.ok,
+        proved=report.count("proved"),
+        refuted=report.count("refuted"),
+        unknown=report.count("unknown"),
+        counterexamples=found,
+        text=told,
+    )

@@ -19,9 +19,9 @@ from argus.graph.nodes.plan import plan
 from argus.graph.nodes.select import select
 from argus.graph.nodes.validate import validate
 from argus.graph.routes import after_learn, after_plan, after_select
-from argus.graph.state import LowerInput, RunState, ValidateInput
+from argus.graph.state import LowerInput, RunState, Start, ValidateInput
 
-Compiled = CompiledStateGraph[RunState, RunContext, RunState, RunState]
+Compiled = CompiledStateGraph[RunState, RunContext, Start, RunState]
 
 
 def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Compiled:
@@ -32,7 +32,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Compile
     Example:
         await build_graph().ainvoke({"task": "gemm"}, context=RunContext(models={"planner": "anthropic:NAME"}))
     """
-    g = StateGraph(RunState, context_schema=RunContext)
+    g = StateGraph(RunState, context_schema=RunContext, input_schema=Start)
     g.add_node("begin", begin, destinations=("validate",))
     g.add_node("plan", plan)
     g.add_node("select", select)

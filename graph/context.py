@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 from pydantic_ai.models import Model
@@ -25,6 +27,9 @@ from argus.graph.store import Store
 from argus.graph.track import Tracker
 from argus.retrieval.card import Card
 from argus.retrieval.load import load_corpus
+
+if TYPE_CHECKING:
+    from argus.tools.toolbox import Toolbox as ProjectTools
 
 
 class Config(BaseModel, frozen=True):
@@ -149,7 +154,10 @@ def _bench(context: RunContext, key: str) -> Bench:
     cards = dict(load_corpus() if context.cards is None else context.cards)
     if not context.config.knowledge:
         cards = {name: _bare(card) for name, card in cards.items() if card.change is not None}
-    toolbox = context.toolbox or default_toolbox(context.config)
+    toolbox = context.toolbox
+    if toolbox is None:
+        toolbox = default_toolbox(context.config)
+        atexit.register(toolbox.close)  # nobody else knows of it
     return Bench(resolve(context.models), toolbox, Catalogue(cards, family, problem))
 
 
@@ -162,8 +170,8 @@ def problem_of(key: TaskKey) -> Problem:
     return make_problem(task_named(key.name), shape=key.shape, dtype=key.dtype, target=key.target)
 
 
-def default_toolbox(config: Config) -> Toolbox:
-    """The project's tools."""
+def default_toolbox(config: Config) -> ProjectTools:
+    """The project's tools, which own worker processes: close them."""
     from argus.tools.toolbox import open_toolbox  # noqa: PLC0415 - compiler and index load on use
 
     return open_toolbox(smt=config.smt, workers=config.concurrency)

@@ -22,16 +22,16 @@ from argus.agents.policy.lessons import lessons
 from argus.dsl.codegen.report import Report
 from argus.graph.context import Budget
 from argus.graph.state import RunState, lower_bound
-from argus.graph.survey import Survey, candidates_left, gain_of, seed_of, slots, tokens_left
+from argus.graph.survey import Survey, candidates_left, gain_of, seed_of, tokens_left
 from argus.retrieval.card import Card, Level
 
 REMEMBERED = 12
 
 
 def planning_state(
-    state: RunState, found: Survey, catalogue: Catalogue, budget: Budget, round_number: int
+    state: RunState, found: Survey, catalogue: Catalogue, budget: Budget, *, round_number: int, room: int
 ) -> PlanningState:
-    """The planner's whole message for a round."""
+    """The planner's whole message for a round with room for so many candidates."""
     attempts = state["attempts"]
     known = {a.id: a for a in attempts}
     p = catalogue.problem
@@ -47,7 +47,7 @@ def planning_state(
         ),
         seed=seed_of(state),
         round=round_number,
-        wanted=3 * slots(attempts, round_number, budget),
+        wanted=3 * room,
         budget=BudgetLeft(
             rounds=budget.rounds - round_number + 1,
             candidates=candidates_left(attempts, budget),

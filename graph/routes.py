@@ -19,7 +19,7 @@ def after_plan(state: RunState) -> Literal["select", "learn", "__end__"]:
     """A usable plan is selected from; a missing one is learned from; an ended search ends."""
     if state["stop_reason"]:
         return "__end__"
-    return "select" if state.get("plan") is not None else "learn"
+    return "select" if state["plan"] is not None else "learn"
 
 
 def after_select(state: RunState) -> list[Send] | Literal["learn"]:
@@ -45,7 +45,7 @@ def stop_reason(state: RunState, budget: Budget) -> str:
         return stopping.AT_FLOOR
     if state["misses"] >= MISSES:
         return stopping.NO_ANSWER
-    if stopping.stalled(state["best_by_round"], all_open=len(state.get("open", ())) == len(LEVELS)):
+    if stopping.stalled(state["best_by_round"], all_open=len(state["open"]) == len(LEVELS)):
         return stopping.STALLED
     return spent(state, budget)
 
@@ -56,8 +56,8 @@ def spent(state: RunState, budget: Budget) -> str:
         return f"{budget.rounds} rounds are done"
     if candidates_left(state["attempts"], budget) == 0:
         return f"{budget.candidates} candidates are tried"
-    if budget.tokens is not None and state.get("tokens", 0) >= budget.tokens:
+    if budget.tokens is not None and state["tokens"] >= budget.tokens:
         return f"{budget.tokens} tokens are spent"
-    if budget.minutes is not None and state.get("seconds", 0.0) >= 60 * budget.minutes:
+    if budget.minutes is not None and state["seconds"] >= 60 * budget.minutes:
         return f"{budget.minutes:g} minutes are over"
     return ""

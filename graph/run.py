@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, cast
 
+import aiosqlite
 from filelock import FileLock, Timeout
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import BaseModel, ValidationError
 from pydantic_ai.models import Model
@@ -21,13 +23,13 @@ from argus.agents.models import NODES, name_of, resolve
 from argus.agents.policy.lessons import planner_prompt
 from argus.agents.toolbox import Toolbox
 from argus.graph.build import Compiled, build_graph
-from argus.graph.context import Budget, Config, RunContext, bench, problem_of
+from argus.graph.context import Budget, Config, RunContext, bench, default_toolbox, problem_of
 from argus.graph.errors import RunError
 from argus.graph.events import Event, EventSink, RunFinished, RunStarted, Warned
 from argus.graph.folder import RunFolder
 from argus.graph.result import RunResult, result
 from argus.graph.routes import stop_reason
-from argus.graph.state import RunState, TaskKey, best_of
+from argus.graph.state import CHECKPOINTED, RunState, Start, TaskKey, best_of
 from argus.graph.store import Episode, Store
 from argus.graph.track import Tracker, default_artifacts, default_uri
 from argus.retrieval.card import Card
@@ -185,7 +187,7 @@ async def aresume(
     """
     folder = RunFolder.open(Path(run))
     record = _record(folder)
-    _refuse_changes(record, models, changed)
+    _refuse_changes(folder, record, models, changed)
     asked = {"rounds": rounds, "candidates": candidates, "tokens": budget_tokens, "minutes": minutes}
     budget = Budget.model_validate(
         {**record.budget.model_dump(), **{name: value for name, value in asked.items() if value is not None}}
@@ -208,8 +210,8 @@ class _Given:
 
 
 async def _run(folder: RunFolder, record: RunRecord, given: _Given, *, fresh: bool) -> RunResult:
-    with _locked(folder), _sink(folder, given) as sink:
-        context = _context(folder, record, given, sink)
+    with _locked(folder), _sink(folder, given) as sink, _tools(given, record.config) as toolbox:
+        context = _context(folder, record, given, sink, toolbox)
         bench(context, record.task)  # what is wrong with cards, models or tools shows before anything runs
         async with _graph(folder) as graph:
             return await _sitting(graph, folder, record, context, fresh=fresh)
@@ -224,8 +226,10 @@ async def _sitting(
     tracking = asyncio.create_task(_track(folder, record, context))
     stop = ""
     try:
-        start = None if await _reopened(graph, settings, record.budget) else RunState(task=record.task)
-        await graph.ainvoke(start, settings, context=context, durability="sync")
+        start = None if await _reopened(graph, settings, record.budget) else Start(task=record.task)
+        await graph.ainvoke(  # pyright: ignore[reportUnknownMemberType] - LangGraph's generics
+            start, settings, context=context, durability="sync"
+        )
     except asyncio.CancelledError:
         stop = INTERRUPTED
         raise
@@ -234,7 +238,7 @@ async def _sitting(
         raise
     finally:
         record = await tracking
-        state: RunState = (await graph.aget_state(settings)).values
+        state = cast("RunState", (await graph.aget_state(settings)).values)
         found = await _finished(folder, record, context, state, stop)
     return found
 
@@ -245,7 +249,7 @@ async def _reopened(graph: Compiled, settings: RunnableConfig, budget: Budget) -
     if not snapshot.values:
         return False
     if not snapshot.next:
-        state: RunState = snapshot.values
+        state = cast("RunState", snapshot.values)
         await graph.aupdate_state(settings, {"stop_reason": stop_reason(state, budget)}, as_node="learn")
     return True
 
@@ -299,7 +303,7 @@ async def _track(folder: RunFolder, record: RunRecord, context: RunContext) -> R
     return record
 
 
-def _context(folder: RunFolder, record: RunRecord, given: _Given, sink: EventSink) -> RunContext:
+def _context(folder: RunFolder, record: RunRecord, given: _Given, sink: EventSink, toolbox: Toolbox) -> RunContext:
     key, problem = record.task, problem_of(record.task)
     store = Store.open(folder.episodes)
     store.add_episode(
@@ -324,7 +328,7 @@ def _context(folder: RunFolder, record: RunRecord, given: _Given, sink: EventSin
     )
     return RunContext(
         models=given.models,
-        toolbox=given.toolbox,
+        toolbox=toolbox,
         cards=given.cards,
         problem=problem,
         config=record.config,
@@ -364,9 +368,11 @@ def _settings(record: RunRecord) -> RunnableConfig:
 
 
 @asynccontextmanager
-async def _graph(folder: RunFolder) -> AsyncIterator[Compiled]:
+async def _graph(folder: RunFolder) -> AsyncGenerator[Compiled]:
     try:
-        async with AsyncSqliteSaver.from_conn_string(str(folder.checkpoints)) as saver:
+        async with aiosqlite.connect(folder.checkpoints) as connection:
+            known = JsonPlusSerializer(allowed_msgpack_modules=[(t.__module__, t.__name__) for t in CHECKPOINTED])
+            saver = AsyncSqliteSaver(connection, serde=known)
             await saver.setup()
             yield build_graph(saver)
     except sqlite3.DatabaseError as error:
@@ -378,7 +384,7 @@ async def _graph(folder: RunFolder) -> AsyncIterator[Compiled]:
 
 
 @contextmanager
-def _locked(folder: RunFolder) -> Iterator[None]:
+def _locked(folder: RunFolder) -> Generator[None]:
     """Only one process works on a run; the lock of a killed one is free."""
     try:
         lock = FileLock(folder.lock, timeout=0)
@@ -394,7 +400,18 @@ def _locked(folder: RunFolder) -> Iterator[None]:
 
 
 @contextmanager
-def _sink(folder: RunFolder, given: _Given) -> Iterator[EventSink]:
+def _tools(given: _Given, config: Config) -> Generator[Toolbox]:
+    """The tools given, or the project's, whose processes end with the run."""
+    if given.toolbox is not None:
+        yield given.toolbox
+        return
+    with default_toolbox(config) as toolbox:
+        toolbox.warm()
+        yield toolbox
+
+
+@contextmanager
+def _sink(folder: RunFolder, given: _Given) -> Generator[EventSink]:
     extra = Path(given.events) if given.events is not None else None
     try:
         sink = EventSink(folder.events, given.on_event, extra)
@@ -417,21 +434,25 @@ def _record(folder: RunFolder) -> RunRecord:
         raise RunError(f"run.json is damaged: {error.errors()[0]['msg']}", where=str(folder.root)) from error
 
 
-def _refuse_changes(record: RunRecord, models: Models | None, changed: Mapping[str, Any]) -> None:
-    """Options that would make the earlier attempts another run's."""
-    key = record.task
+def _refuse_changes(folder: RunFolder, record: RunRecord, models: Models | None, changed: Mapping[str, Any]) -> None:
+    """Options that would make the earlier attempts another run's; repeating what was said is no change."""
+    problem = problem_of(record.task)
     before: dict[str, Any] = {
-        "task": key.name,
-        "shape": key.shape,
-        "dtype": key.dtype,
-        "target": key.target,
-        "seed": key.seed,
+        "task": record.task.name,
+        "shape": dict(problem.shape),
+        "dtype": problem.dtype,
+        "target": problem.target,
+        "seed": record.task.seed,
         "config": record.config,
+        "out": folder.root.resolve(),
     }
     for name, value in changed.items():
+        if value is None:
+            continue
         if name not in before:
             raise RunError(f"resume has no option {name!r}", f"budgets may change; {', '.join(before)} may be repeated")
-        if value is not None and value != before[name]:
+        told = {**before[name], **value} if name == "shape" else Path(value).resolve() if name == "out" else value
+        if told != before[name]:
             raise RunError(f"resume cannot change {name}: the run has {before[name]!r}", "start a new run instead")
     if models is not None and (named := _named(models)) != record.models:
         node = next(n for n in NODES if named[n] != record.models.get(n))

@@ -62,7 +62,7 @@ def by_id(old: Sequence[Attempt], new: Sequence[Attempt]) -> list[Attempt]:
     return [a for _, a in sorted(({a.id: a for a in old} | {a.id: a for a in new}).items())]
 
 
-class RunState(TypedDict, total=False):
+class RunState(TypedDict):
     """One optimisation.
 
     Attributes:
@@ -93,6 +93,30 @@ class RunState(TypedDict, total=False):
     stop_reason: str
 
 
+class Start(TypedDict):
+    """What a run begins with: a task's name, or with shape, dtype, target and seed."""
+
+    task: TaskKey | str
+
+
+class Update(TypedDict, total=False):
+    """What a node changes of `RunState`; lists of attempts and counts are joined with what is there."""
+
+    task: TaskKey | str
+    round: int
+    plan: Plan | None
+    candidates: list[Candidate]
+    attempts: list[Attempt]
+    arms: dict[str, Arm]
+    best_by_round: list[float]
+    open: tuple[Level, ...]
+    allowance: int | None
+    misses: int
+    tokens: int
+    seconds: float
+    stop_reason: str
+
+
 class LowerInput(TypedDict):
     """A branch's private state: one candidate, and the tokens it may spend."""
 
@@ -106,6 +130,10 @@ class ValidateInput(TypedDict):
 
     task: TaskKey | str
     draft: Draft
+
+
+# What a checkpoint may hold beside plain data; nothing else is built from one.
+CHECKPOINTED: tuple[type[BaseModel], ...] = (TaskKey, Candidate, Draft, Attempt, Plan, Arm)
 
 
 def best_of(attempts: Sequence[Attempt]) -> Attempt | None:

@@ -138,11 +138,11 @@ def candidates_left(attempts: Sequence[Attempt], budget: Budget) -> int:
     return max(0, budget.candidates - sum(a.parent is not None for a in attempts))
 
 
-def slots(attempts: Sequence[Attempt], round_number: int, budget: Budget) -> int:
-    """Candidates of a round: what is left, spread over it and the rounds after it."""
+def slots(attempts: Sequence[Attempt], round_number: int, budget: Budget, concurrency: int) -> int:
+    """Candidates of a round: what is left, spread over it and the rounds after it, but no worker stays idle."""
     left = candidates_left(attempts, budget)
-    return min(left, math.ceil(left / max(1, budget.rounds - round_number + 1)))
+    return min(left, max(concurrency, math.ceil(left / max(1, budget.rounds - round_number + 1))))
 
 
 def tokens_left(state: RunState, budget: Budget) -> int | None:
-    return None if budget.tokens is None else max(0, budget.tokens - state.get("tokens", 0))
+    return None if budget.tokens is None else max(0, budget.tokens - state["tokens"])

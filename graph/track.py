@@ -136,7 +136,7 @@ class Tracker:
             if path.is_dir():
                 client.log_artifacts(self.parent, str(path), path.name)
             elif path.is_file():
-                client.log_artifact(self.parent, str(path))
+                client.log_artifact(self.parent, str(path))  # pyright: ignore[reportUnknownMemberType]
         client.set_terminated(self.parent, "FAILED" if failed else "FINISHED")
 
 

@@ -85,7 +85,7 @@ def realise(
     return _changed(catalogue, catalogue.schedule(parent), cards, params)
 
 
-def eligible(catalogue: Catalogue, parent: Attempt, tried: set[str], order: Order) -> list[ArmView]:
+def eligible(catalogue: Catalogue, parent: Attempt, tried: frozenset[str], order: Order) -> list[ArmView]:
     """The arms of one parent, by card name. Cards without a change are none: only a model can apply them.
 
     Args:
@@ -195,7 +195,7 @@ def _bring_all(card: Card, bring: Callable[[str], bool]) -> bool:
 
 
 def _choices(
-    catalogue: Catalogue, parent: Schedule, card: Card, bundle: Sequence[str], tried: set[str], *, covered: bool
+    catalogue: Catalogue, parent: Schedule, card: Card, bundle: Sequence[str], tried: frozenset[str], *, covered: bool
 ) -> list[Choice]:
     before = catalogue.family.predict(parent, catalogue.problem)
     cards = [*(catalogue.cards[name] for name in bundle), card]

@@ -77,8 +77,8 @@ def candidates(text: str, found: Counterexample, contract: str = "") -> list[str
     kernel = sites.read(text)
     if kernel is None:
         return []
-    classes = [found.fix_class] if found.fix_class else []
-    classes += [c for c in _BY_KIND.get(found.kind, ()) if c not in classes]
+    told: tuple[FixClass, ...] = () if found.fix_class is None else (found.fix_class,)
+    classes = list(dict.fromkeys((*told, *_BY_KIND.get(found.kind, ()))))
     if classes[:1] == ["contract missing"]:
         return with_contract(text, contract)
     by_class = [list(_EDITS[name](kernel, found)) for name in classes]

@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from argus.graph.context import RunContext, bench
-from argus.graph.state import Candidate, Draft, RunState, ValidateInput
+from argus.graph.state import Candidate, Draft, RunState, Update, ValidateInput
 
 
 async def begin(state: RunState, runtime: Runtime[RunContext]) -> Command[str]:
@@ -20,6 +20,16 @@ async def begin(state: RunState, runtime: Runtime[RunContext]) -> Command[str]:
         text=b.family.text(schedule, b.problem),
         schedule=fields,
     )
-    update: RunState = {"round": 0, "arms": dict(context.arms), "misses": 0, "stop_reason": "", "best_by_round": []}
+    update: Update = {
+        "round": 0,
+        "plan": None,
+        "candidates": [],
+        "arms": dict(context.arms),
+        "best_by_round": [],
+        "open": (),
+        "allowance": None,
+        "misses": 0,
+        "stop_reason": "",
+    }
     branch: ValidateInput = {"task": state["task"], "draft": draft}
     return Command(update=update, goto=[Send("validate", branch)])

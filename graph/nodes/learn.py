@@ -11,10 +11,10 @@ from argus.agents.prompts import load
 from argus.graph.context import RunContext, bench
 from argus.graph.events import BestChanged, Learned
 from argus.graph.routes import stop_reason
-from argus.graph.state import RunState, best_of, by_id
+from argus.graph.state import RunState, Update, best_of, by_id
 
 
-async def learn(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+async def learn(state: RunState, runtime: Runtime[RunContext]) -> Update:
     """Score the round's attempts, update the arms, and keep both in store and tracking."""
     context = runtime.context
     b = bench(context, state["task"])
@@ -43,7 +43,7 @@ async def learn(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     if context.tracker:
         for a in attempts:
             await context.tracker.candidate(a, context.folder.attempt(a.id) if context.folder else None)
-    update: RunState = {"attempts": attempts, "arms": dict(arms), "seconds": context.watch.lap()}
+    update: Update = {"attempts": attempts, "arms": dict(arms), "seconds": context.watch.lap()}
     update["best_by_round"] = [*state["best_by_round"], best.time_us if best and best.time_us else float("inf")]
     update["stop_reason"] = state["stop_reason"] or stop_reason(
         {**state, **update, "attempts": everything}, context.budget

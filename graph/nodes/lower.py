@@ -14,7 +14,7 @@ from argus.dsl.diagnostics import ToolchainError
 from argus.graph.context import RunContext, bench
 from argus.graph.drafts import outcome, refusals
 from argus.graph.events import Lowered
-from argus.graph.state import LowerInput, RunState, ValidateInput
+from argus.graph.state import LowerInput, Update, ValidateInput
 
 
 async def lower(state: LowerInput, runtime: Runtime[RunContext]) -> Command[str]:
@@ -48,6 +48,6 @@ async def lower(state: LowerInput, runtime: Runtime[RunContext]) -> Command[str]
             seconds=draft.seconds,
         )
     )
-    update: RunState = {"tokens": draft.tokens}
+    update: Update = {"tokens": draft.tokens}
     branch: ValidateInput = {"task": state["task"], "draft": draft}
     return Command(update=update, goto=[Send("validate", branch)])

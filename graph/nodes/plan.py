@@ -13,11 +13,11 @@ from argus.agents.policy.lessons import planner_prompt
 from argus.graph.context import RunContext, bench
 from argus.graph.events import Planned
 from argus.graph.facts import planning_state
-from argus.graph.state import RunState
-from argus.graph.survey import next_id, survey, tokens_left, tried_schedules
+from argus.graph.state import RunState, Update
+from argus.graph.survey import next_id, slots, survey, tokens_left, tried_schedules
 
 
-async def plan(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+async def plan(state: RunState, runtime: Runtime[RunContext]) -> Update:
     """Survey the arms; end when none promises anything, else take the planner's proposals."""
     context = runtime.context
     b = bench(context, state["task"])
@@ -25,7 +25,8 @@ async def plan(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     found = survey(state, b.catalogue)
     if b.offline("planner") and stopping.no_promise(found.chances):
         return {"plan": None, "stop_reason": stopping.NO_PROMISE, "open": found.open}
-    told = planning_state(state, found, b.catalogue, context.budget, number)
+    room = slots(attempts, number, context.budget, context.config.concurrency)
+    told = planning_state(state, found, b.catalogue, context.budget, round_number=number, room=room)
     prompt = planner_prompt(told.lessons)
     parents = {a.id: a for a in found.parents}
     deps = PlannerDeps(told, b.catalogue, parents, tried_schedules(attempts), b.toolbox, prompt.text)
@@ -43,7 +44,7 @@ async def plan(state: RunState, runtime: Runtime[RunContext]) -> RunState:
             tokens=answer.tokens,
         )
     )
-    update: RunState = {"round": number, "plan": answer.value, "candidates": [], "open": found.open}
+    update: Update = {"round": number, "plan": answer.value, "candidates": [], "open": found.open}
     update |= {"tokens": answer.tokens, "misses": 0 if answer.value else state["misses"] + 1}
     if answer.value is None:
         missed = _missed(next_id(attempts), number, found.parents[0], prompt.sha)

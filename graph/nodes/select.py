@@ -15,17 +15,18 @@ from argus.agents.selector import SelectorDeps, selector
 from argus.graph.candidates import candidates, selection_state
 from argus.graph.context import RunContext, bench
 from argus.graph.events import Selected
-from argus.graph.state import RunState
+from argus.graph.state import RunState, Update
 from argus.graph.survey import slots, tokens_left
 
 
-async def select(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+async def select(state: RunState, runtime: Runtime[RunContext]) -> Update:
     """Make candidates of the proposals that the selector takes; without an answer the policy takes them."""
     context = runtime.context
     b = bench(context, state["task"])
-    plan = state.get("plan")
+    plan = state["plan"]
     assert plan is not None, "the route after planning lets only plans through"
-    told = selection_state(state, plan, b.catalogue, slots(state["attempts"], state["round"], context.budget))
+    room = slots(state["attempts"], state["round"], context.budget, context.config.concurrency)
+    told = selection_state(state, plan, b.catalogue, room)
     deps = SelectorDeps(told, load("selector").text)
     budget = tokens_left(state, context.budget)
     answer = await ask(selector, render(told), deps=deps, model=b.models["selector"], tokens=budget)

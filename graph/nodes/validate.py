@@ -17,10 +17,10 @@ from argus.agents.validator import ValidatorDeps, validator
 from argus.dsl.diagnostics import ToolchainError
 from argus.graph.context import Bench, RunContext, bench
 from argus.graph.drafts import attempt, failure, no_kernel, validated
-from argus.graph.state import Draft, RunState, ValidateInput
+from argus.graph.state import Draft, Update, ValidateInput
 
 
-async def validate(state: ValidateInput, runtime: Runtime[RunContext]) -> RunState:
+async def validate(state: ValidateInput, runtime: Runtime[RunContext]) -> Update:
     """Judge a draft, unless the run folder shows that it was judged before a crash."""
     context, draft = runtime.context, state["draft"]
     candidate, folder = draft.candidate, context.folder

@@ -33,11 +33,11 @@ FLOOR = 100.0
 def family(predict: Callable[[GemmSchedule, Problem], float] | None = None) -> Family:
     """The GEMM family, whose text tells its schedule: the fake tools read it back."""
     real = families()["gemm"]
-    return replace(
-        real,
-        text=lambda s, p: f"{HEAD}{s.model_dump_json()}\n{real.text(s, p)}",
-        predict=predict or real.predict,
-    )
+
+    def text(schedule: GemmSchedule, problem: Problem) -> str:
+        return f"{HEAD}{schedule.model_dump_json()}\n{real.text(schedule, problem)}"
+
+    return replace(real, text=text, predict=predict or real.predict)
 
 
 def problem() -> Problem:
@@ -236,7 +236,7 @@ def cards() -> dict[str, Card]:
 
 
 def _obligation(number: int, line: str) -> ObligationReport:
-    place = {"file": "<kernel>", "line": number or 1, "col": 1, "end_line": number or 1, "end_col": 2}
+    place: Any = {"file": "<kernel>", "line": number or 1, "col": 1, "end_line": number or 1, "end_col": 2}
     if "BUG" not in line:
         return ObligationReport(
             id="ok", kind="conformity", origin="implicit", text="x.k == y.k", verdict="proved", tier="table", **place

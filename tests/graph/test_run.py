@@ -27,7 +27,7 @@ from argus.graph.store import Store
 
 async def small(out: Path, toolbox: FakeToolbox | None = None, **options: Any) -> RunResult:  # noqa: ANN401
     """A run of few candidates without MLflow."""
-    chosen = {"rounds": 2, "candidates": 6, "track": False, **options}
+    chosen: dict[str, Any] = {"rounds": 2, "candidates": 6, "track": False, **options}
     return await aoptimize("gemm", toolbox=toolbox or FakeToolbox(), cards=cards(), out=out, **chosen)
 
 
@@ -47,7 +47,8 @@ async def test_the_result_is_the_contract(tmp_path: Path) -> None:
     assert (found.status, found.baseline, found.seed, found.exit_code) == ("improved", 0, 3, 0)
     assert len(found.attempts) == 7
     best = next(a for a in found.attempts if a.id == found.best)
-    assert best.speedup == pytest.approx(found.attempts[0].time_us / best.time_us)  # pyright: ignore[reportOptionalOperand]
+    assert best.time_us is not None
+    assert best.speedup == pytest.approx((found.attempts[0].time_us or 0.0) / best.time_us)
     assert best.time_us == min(a.time_us for a in found.attempts if a.time_us)
 
 
@@ -149,13 +150,14 @@ async def test_an_interrupted_run_is_the_same_run_when_it_goes_on(tmp_path: Path
 
 async def test_only_budgets_may_change(tmp_path: Path) -> None:
     await small(tmp_path / "run", rounds=1, candidates=1)
-    for name, value in {
+    changes: dict[str, Any] = {
         "seed": 5,
         "target": "sm_90a",
         "dtype": "f16",
         "shape": {"m": 8},
         "config": Config(tags=False),
-    }.items():
+    }
+    for name, value in changes.items():
         with pytest.raises(RunError, match=f"cannot change {name}"):
             await aresume(tmp_path / "run", toolbox=FakeToolbox(), cards=cards(), **{name: value})
     with pytest.raises(RunError, match="no option 'colour'"):
@@ -232,8 +234,9 @@ async def test_a_start_kernel_that_fails_ends_the_run(tmp_path: Path) -> None:
 
 
 async def test_requests_that_cannot_begin_leave_nothing(tmp_path: Path) -> None:
-    tools = {"toolbox": FakeToolbox(), "cards": cards(), "track": False}
-    for options in ({"target": "x"}, {"dtype": "i8"}, {"shape": {"q": 4}}, {"shape": {"m": 0}}):
+    tools: Any = {"toolbox": FakeToolbox(), "cards": cards(), "track": False}
+    wrong: list[dict[str, Any]] = [{"target": "x"}, {"dtype": "i8"}, {"shape": {"q": 4}}, {"shape": {"m": 0}}]
+    for options in wrong:
         with pytest.raises(KernelError):
             await aoptimize("gemm", out=tmp_path / "run", **{**tools, **options})
     with pytest.raises(KernelError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graph_fakes import FakeToolbox, cards, planted, schedule_of
@@ -15,7 +16,7 @@ from argus.dsl.kernels import GemmSchedule
 from argus.graph.build import build_graph
 from argus.graph.context import Budget, Config, RunContext
 from argus.graph.run import aoptimize
-from argus.graph.state import RunState, TaskKey, best_of
+from argus.graph.state import Start, TaskKey, best_of
 
 
 async def search(
@@ -34,9 +35,8 @@ async def search(
         budget=budget or Budget(),
         reward=rewarded,
     )
-    state: RunState = await build_graph().ainvoke(  # pyright: ignore[reportUnknownMemberType]
-        RunState(task=TaskKey(name="gemm", seed=seed)), {"recursion_limit": 60}, context=context
-    )  # pyright: ignore[reportAssignmentType]
+    start = Start(task=TaskKey(name="gemm", seed=seed))
+    state: Any = await build_graph().ainvoke(start, {"recursion_limit": 60}, context=context)  # pyright: ignore[reportUnknownMemberType]
     return state["attempts"]
 
 

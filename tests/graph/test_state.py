@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from graph_fakes import FakeToolbox, cards
 from langgraph.checkpoint.memory import InMemorySaver
@@ -23,7 +23,7 @@ async def test_a_checkpoint_gives_every_type_back() -> None:
     settings: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 60}
     context = RunContext(toolbox=FakeToolbox(), cards=cards(), budget=Budget(rounds=2, candidates=4))
     await graph.ainvoke({"task": TaskKey(name="gemm", seed=1)}, settings, context=context)  # pyright: ignore[reportUnknownMemberType]
-    state: RunState = (await graph.aget_state(settings)).values  # pyright: ignore[reportAssignmentType]
+    state = cast("RunState", (await graph.aget_state(settings)).values)
     assert isinstance(state["task"], TaskKey)
     assert isinstance(state["plan"], Plan)
     assert isinstance(state["plan"].proposals[0], Proposal)
@@ -56,29 +56,48 @@ def test_the_best_is_valid_and_the_earliest_of_equals() -> None:
     assert found.id == 1
 
 
+def going(**changes: Any) -> RunState:  # noqa: ANN401 - fields
+    """A search in its first round."""
+    full: dict[str, Any] = {
+        "task": "gemm",
+        "round": 1,
+        "plan": Plan(proposals=()),
+        "candidates": [],
+        "attempts": [attempt(0, 200.0)],
+        "arms": {},
+        "best_by_round": [200.0],
+        "open": (),
+        "allowance": None,
+        "misses": 0,
+        "tokens": 0,
+        "seconds": 0.0,
+        "stop_reason": "",
+    }
+    return cast("RunState", {**full, **changes})
+
+
 def test_routes() -> None:
-    going: RunState = {"stop_reason": "", "plan": Plan(proposals=()), "candidates": [], "task": "gemm"}
-    going["allowance"] = None
-    assert after_plan(going) == "select"
-    assert after_plan({**going, "plan": None}) == "learn"
-    assert after_plan({**going, "stop_reason": "x"}) == "__end__"
-    assert after_learn(going) == "plan"
-    assert after_learn({**going, "stop_reason": "x"}) == "__end__"
-    assert after_select(going) == "learn"
-    sends = after_select({**going, "candidates": [Candidate(id=1, round=1), Candidate(id=2, round=1)]})
+    assert after_plan(going()) == "select"
+    assert after_plan(going(plan=None)) == "learn"
+    assert after_plan(going(stop_reason="x")) == "__end__"
+    assert after_learn(going()) == "plan"
+    assert after_learn(going(stop_reason="x")) == "__end__"
+    assert after_select(going()) == "learn"
+    sends = after_select(going(candidates=[Candidate(id=1, round=1), Candidate(id=2, round=1)]))
     assert [s.arg["candidate"].id for s in sends if not isinstance(s, str)] == [1, 2]
 
 
 def test_stop_reasons() -> None:
-    state: RunState = {"attempts": [attempt(0, 200.0)], "round": 1, "misses": 0, "best_by_round": [200.0], "open": ()}
-    budget = Budget(rounds=5, candidates=3)
-    assert stop_reason(state, budget) == ""
-    assert "start kernel" in stop_reason({**state, "attempts": [attempt(0)]}, budget)
-    assert "no usable answer" in stop_reason({**state, "misses": 2}, budget)
-    flat: RunState = {**state, "best_by_round": [200.0, 200.0, 200.0], "open": ("global", "tile", "instruction")}
-    assert "two rounds" in stop_reason(flat, budget)
-    assert stop_reason({**flat, "open": ("global",)}, budget) == ""
-    assert stop_reason({**flat, "best_by_round": [210.0, 205.0, 200.0]}, budget) == ""
-    assert "5 rounds" in stop_reason({**state, "round": 5}, budget)
+    budget = Budget(rounds=5, candidates=3, tokens=100, minutes=1)
+    assert stop_reason(going(), budget) == ""
+    assert "start kernel" in stop_reason(going(attempts=[attempt(0)]), budget)
+    assert "no usable answer" in stop_reason(going(misses=2), budget)
+    every = ("global", "tile", "instruction")
+    assert "two rounds" in stop_reason(going(best_by_round=[200.0] * 3, open=every), budget)
+    assert stop_reason(going(best_by_round=[200.0] * 3, open=("global",)), budget) == ""
+    assert stop_reason(going(best_by_round=[210.0, 205.0, 200.0], open=every), budget) == ""
+    assert "5 rounds" in stop_reason(going(round=5), budget)
     tried = [attempt(0, 200.0), *(attempt(n, 201.0, parent=0) for n in (1, 2, 3))]
-    assert "3 candidates" in stop_reason({**state, "attempts": tried}, budget)
+    assert "3 candidates" in stop_reason(going(attempts=tried), budget)
+    assert "100 tokens" in stop_reason(going(tokens=100), budget)
+    assert "1 minutes" in stop_reason(going(seconds=60.0), budget)

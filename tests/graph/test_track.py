@@ -1,3 +1,5 @@
+# pyright: reportUnknownMemberType=false
+# (MLflow leaves parts of its client untyped.)
 """MLflow: who is whose child, what is kept, and that its failures do no harm."""
 
 from __future__ import annotations
@@ -5,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graph_fakes import FakeToolbox, cards
@@ -57,7 +60,7 @@ async def test_concurrent_optimisations_keep_their_children(tmp_path: Path) -> N
 
 
 async def test_resuming_adds_to_the_same_parent(tmp_path: Path) -> None:
-    tools = {"toolbox": FakeToolbox(), "cards": cards()}
+    tools: Any = {"toolbox": FakeToolbox(), "cards": cards()}
     await aoptimize("gemm", out=tmp_path / "run", candidates=3, rounds=1, **tools)
     more = await aresume(tmp_path / "run", candidates=5, rounds=2, **tools)
     client = MlflowClient(tracking_uri=default_uri(tmp_path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -28,6 +28,8 @@ class Task:
         inputs: Shapes of the input tensors, in size symbols.
         test_sizes: Ragged sizes that numerics run at; the validator adds held-out ones.
         tolerance: Allowed |got - want| as a multiple of (sum of |a*b|) for each output element, by dtype.
+        variants: The same computation as other targets state it: their contract, family and tolerance. A problem for
+            such a target is about the variant.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Task:
     default_shape: Mapping[str, int]
     test_sizes: tuple[Mapping[str, int], ...]
     tolerance: Mapping[str, float]
+    variants: Mapping[Target, Task] = field(default_factory=dict["Target", "Task"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def make_problem(
         )
     for known in task.targets:
         if target == known:
-            return Problem(task, full, dtype, known)
+            return Problem(task.variants.get(known, task), full, dtype, known)
     raise _refused(
         Code.BAD_TARGET, f"{task.name} has no kernels for target {target!r}", f"targets are {', '.join(task.targets)}"
     )

@@ -15,11 +15,9 @@ _LOGIC = {"and": "&&", "or": "||"}
 
 
 # Names that the printed text has of its own; C's keywords, and types that it uses.
-_RESERVED = frozenset(
-    "lane warp tile place group group_rows matrix_row chunk i dynamic_shared shared_start quo rem cdiv min max hold "
-    "auto bool char const double else enum extern float for if int long register return short signed static struct "
-    "switch template this typedef union unsigned void volatile while".split()
-)
+_OWN = "lane warp tile place group group_rows matrix_row chunk i dynamic_shared shared_start"
+_WORDS = "auto bool char const double else enum extern float for if int long register return short signed static struct"
+_RESERVED = frozenset(f"{_OWN} {_WORDS} switch template this typedef union unsigned void volatile while".split(" "))
 
 
 def c_name(name: str) -> str:

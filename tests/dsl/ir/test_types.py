@@ -169,6 +169,11 @@ def test_names_of_axes_that_differ_by_path_are_unknown() -> None:
     assert types_of(*lines).frags["x"].axes == ("", "k")
 
 
+def test_axes_of_a_buffer_follow_the_views_it_is_stored_through() -> None:
+    lines = ("S = shared(bf16, 2, 64, 64)", "store(S[1].T.rows(0, 32), load(A.tile(32, 64)[0, 0]))")
+    assert types_of(*lines).buffer_axes["S"] == ("", "k", "m")
+
+
 def test_redefinition_in_the_same_block_may_change_the_type() -> None:
     types = types_of("x = load(A.tile(64, 64)[0, 0])", "x = x.to(f32)", "x = x * 2.0")
     assert {name: t.dtype for name, t in types.frags.items() if name.startswith("x")} == {

@@ -26,12 +26,26 @@ TENSOR_DTYPES: Mapping[Dtype, str] = {"f16": "float16", "bf16": "bfloat16", "f32
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A variable in registers: a thread's slots in a local buffer."""
+    """A variable in registers: a thread's slots, in local buffers of `width`.
+
+    A buffer is what one instruction yields. LLVM would turn a small buffer of several such into one wide vector, and
+    move its parts about in every iteration.
+    """
 
     name: str
     type: FragType
-    registers: Tir
-    slots: int
+    parts: tuple[Tir, ...]
+    width: int
+
+    @property
+    def slots(self) -> int:
+        return len(self.parts) * self.width
+
+    def load(self, slot: int, lanes: int = 1) -> Tir:
+        return tir.load(self.parts[slot // self.width], slot % self.width, lanes)
+
+    def store(self, value: Tir, slot: int, lanes: int = 1) -> Tir:
+        return tir.store(self.parts[slot // self.width], value, slot % self.width, lanes)
 
 
 @dataclass(slots=True)
@@ -77,9 +91,10 @@ class Context:
             kind = self.types.frags[name]
             if kind.dtype not in REGISTER_DTYPES:
                 raise unsupported(node, f"{kind.dtype} registers are not lowered yet")
-            slots = slot_count(kind.map, kind.shape, self.threads, node)
-            registers = self.emit.allocate(name, slots, REGISTER_DTYPES[kind.dtype], "local")
-            self.fragments[name] = Fragment(name, kind, registers, slots)
+            count, width = parts_of(kind.map, kind.shape, self.threads, node)
+            dtype = REGISTER_DTYPES[kind.dtype]
+            parts = (self.emit.allocate(f"{name}_{i}", width, dtype, "local") for i in range(count))
+            self.fragments[name] = Fragment(name, kind, tuple(parts), width)
         return self.fragments[name]
 
     def lds(self, view: SharedView, node: Node) -> Tir:
@@ -111,19 +126,19 @@ def lds_elements(buffer: Shared) -> int:
     return rows * (columns + buffer.pad)
 
 
-def slot_count(frag_map: FragMap, shape: tuple[int, ...], threads: int, node: Node) -> int:
-    """Elements of a fragment that one thread holds."""
+def parts_of(frag_map: FragMap, shape: tuple[int, ...], threads: int, node: Node) -> tuple[int, int]:
+    """A thread's chunks, or a wave's atoms, of a fragment, and the slots of each."""
     elements = 1
     for extent in shape:
         elements *= extent
     match frag_map:
         case Linear(vector):
-            return -(-elements // (vector * threads)) * vector
+            return -(-elements // (vector * threads)), vector
         case Accumulator():
-            return accumulator_atoms(frag_map)[0] * accumulator_atoms(frag_map)[1] * ATOMS[frag_map.atom].d_regs
+            rows, columns = accumulator_atoms(frag_map)
+            return rows * columns, ATOMS[frag_map.atom].d_regs
         case OperandMap(side=side, acc=acc, pack=pack):
-            atoms = accumulator_atoms(acc)[0 if side == "a" else 1]
-            return atoms * ATOMS[acc.atom].k_lane * pack
+            return accumulator_atoms(acc)[0 if side == "a" else 1], ATOMS[acc.atom].k_lane * pack
         case _:
             raise unsupported(node, "only tiles, accumulators and operands are lowered as fragments yet")
 

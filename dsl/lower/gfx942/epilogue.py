@@ -94,7 +94,7 @@ class _Stores:
         ]
         soff = memory.scalar_offset(self.ctx, self.tile, Op("+", (moved[0], moved[1])))
         voff = memory.masked(self.voff, self._inside(register))
-        value = tir.load(self.fragment.registers, register.slot, lanes)
+        value = self.fragment.load(register.slot, lanes)
         memory.write(self.ctx, self.tile, value, (voff, soff), lanes * self.tile.bytes)
 
     def single(self, register: Register) -> None:
@@ -107,7 +107,7 @@ class _Stores:
         index = ctx.indices.wide(base)
         for coordinate, axis in zip((row, column), axes, strict=True):
             index = index + tir.cast("int64", coordinate) * ctx.indices.wide(axis.stride)
-        value = tir.load(self.fragment.registers, register.slot)
+        value = self.fragment.load(register.slot)
         if self.tile.view.param.dtype == "bf16":
             value = tir.reinterpret("bfloat16", value)
         statement = tir.store(ctx.tensors[self.tile.view.param.name], value, index)

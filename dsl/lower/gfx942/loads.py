@@ -19,7 +19,7 @@ def load(ctx: Context, fragment: Fragment, node: Load) -> None:
     dtype = tir.vector(REGISTER_DTYPES[fragment.type.dtype], move.lanes)
     for slot, voff in move.pieces():
         value = memory.read(ctx, move.tile, (voff, memory.scalar_offset(ctx, move.tile)), move.size, dtype)
-        ctx.emit.add(tir.store(fragment.registers, value, slot, move.lanes))
+        ctx.emit.add(fragment.store(value, slot, move.lanes))
         ctx.region.record("vmem")
 
 
@@ -27,7 +27,7 @@ def store(ctx: Context, fragment: Fragment, node: Store) -> None:
     """Write a fragment to a view of a tensor."""
     move = _Move(ctx, fragment, node)
     for slot, voff in move.pieces():
-        value = tir.load(fragment.registers, slot, move.lanes)
+        value = fragment.load(slot, move.lanes)
         memory.write(ctx, move.tile, value, (voff, memory.scalar_offset(ctx, move.tile)), move.size)
 
 

@@ -26,7 +26,7 @@ def accumulator(ctx: Context, fragment: Fragment, node: MmaAcc) -> None:
     """`x = mma_acc(...)`: zeros."""
     lanes = ATOMS[node.atom].d_regs
     for first in range(0, fragment.slots, lanes):
-        ctx.emit.add(tir.store(fragment.registers, tir.broadcast(tir.f32(0.0), lanes), first, lanes))
+        ctx.emit.add(fragment.store(tir.broadcast(tir.f32(0.0), lanes), first, lanes))
 
 
 def mma_into(ctx: Context, node: MmaInto) -> None:
@@ -50,14 +50,14 @@ def mma_into(ctx: Context, node: MmaInto) -> None:
             for p, q in pairs:
                 barriers.start_reads(ctx, a, p)
                 barriers.start_reads(ctx, b, q)
-                x = tir.load(a.registers, p * lane_k + half * depth, depth)
-                y = tir.load(b.registers, q * lane_k + half * depth, depth)
+                x = a.load(p * lane_k + half * depth, depth)
+                y = b.load(q * lane_k + half * depth, depth)
                 at = (p * columns + q) * atom.d_regs
-                old = tir.load(acc.registers, at, atom.d_regs)
+                old = acc.load(at, atom.d_regs)
                 made = tir.pure_intrinsic(
                     tir.vector("float32", atom.d_regs), INTRINSICS[key], x, y, old, zero, zero, zero
                 )
-                ctx.emit.add(tir.store(acc.registers, made, at, atom.d_regs))
+                ctx.emit.add(acc.store(made, at, atom.d_regs))
                 ctx.region.mfma_clk = CLK[kind.acc.atom]
                 ctx.region.record("mfma")
 

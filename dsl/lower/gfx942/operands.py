@@ -111,7 +111,7 @@ class _Reader:
             ctx.emit.add(self._keep(value, p * self.lane_k, self.lane_k))
 
     def _keep(self, value: Tir, slot: int, lanes: int) -> Tir:
-        return tir.store(self.fragment.registers, value, slot, lanes)
+        return self.fragment.store(value, slot, lanes)
 
 
 def wave_place(ctx: Context, acc: Accumulator) -> tuple[Tir, Tir]:

@@ -45,14 +45,14 @@ def pointwise(ctx: Context, target: str, node: Cast | Unary | Binary | Select) -
     if isinstance(node, Select):
         raise unsupported(node, "select is not lowered yet")
     for slot in range(fragment.slots):
-        ctx.emit.add(tir.store(fragment.registers, _value(ctx, node, fragment, slot), slot))
+        ctx.emit.add(fragment.store(_value(ctx, node, fragment, slot), slot))
 
 
 def copy(ctx: Context, target: str, node: Node, source: str) -> None:
     """`target = source`."""
     fragment, origin = ctx.fragment(target, node), ctx.fragment(source, node)
     for slot in range(fragment.slots):
-        ctx.emit.add(tir.store(fragment.registers, tir.load(origin.registers, slot), slot))
+        ctx.emit.add(fragment.store(origin.load(slot), slot))
 
 
 def _value(ctx: Context, node: Cast | Unary | Binary, target: Fragment, slot: int) -> Tir:
@@ -92,7 +92,7 @@ def _operand(ctx: Context, frag: Frag, target: Fragment, slot: int) -> Tir:
             origin = ctx.fragment(name, frag)
             if origin.type.map != target.type.map or origin.type.shape != target.type.shape:
                 raise unsupported(frag, "fragments of different shapes or maps are not combined yet")
-            return tir.load(origin.registers, slot)
+            return origin.load(slot)
         case _:
             raise AssertionError(f"core form nests no fragments: {frag}")
 

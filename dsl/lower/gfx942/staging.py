@@ -17,7 +17,7 @@ def load(ctx: Context, fragment: Fragment, node: Load) -> None:
     move = _Move(ctx, fragment, node)
     for chunk, slot, index in move.pieces():
         value = tir.load(move.memory, index, move.vector)
-        move.emit(chunk, tir.store(fragment.registers, value, slot, move.vector))
+        move.emit(chunk, fragment.store(value, slot, move.vector))
 
 
 def store(ctx: Context, fragment: Fragment, node: Store) -> None:
@@ -26,7 +26,7 @@ def store(ctx: Context, fragment: Fragment, node: Store) -> None:
     barriers.start_reads(ctx)  # they may be of the cells written here
     move = _Move(ctx, fragment, node)
     for chunk, slot, index in move.pieces():
-        value = tir.load(fragment.registers, slot, move.vector)
+        value = fragment.load(slot, move.vector)
         move.emit(chunk, tir.store(move.memory, value, index, move.vector))
         ctx.region.record("ds_write")
 

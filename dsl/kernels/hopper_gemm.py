@@ -51,6 +51,14 @@ class HopperGemmSchedule(BaseModel):
         return self
 
     @property
+    def name(self) -> str:
+        """Short and unambiguous, for folders and tables."""
+        parts = ["x".join(map(str, self.tile)), f"s{self.stages}", f"g{self.group_m}"]
+        parts += [] if self.keep == 1 else ["keep0"]
+        parts += [] if self.registers == (40, 232) else ["r{}-{}".format(*self.registers)]
+        return "-".join(parts)
+
+    @property
     def buffers(self) -> int:
         """Epilogue buffers of each consumer: two where chunks alternate evenly, from tile to tile as well."""
         return 2 if self.tile[1] // CHUNK % 2 == 0 and self.tile[0] == 128 else 1

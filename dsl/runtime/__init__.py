@@ -1,0 +1,1 @@
+"""Compiled kernels on a GPU: launched through the driver, without the compiler."""

@@ -1,0 +1,142 @@
+"""What one child process does: a candidate at one size, or the library's own A/A pair."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .clocks import Clocks
+from .driver import CudaError
+from .gemm import Data, judge, make, sets
+from .launch import Kernel
+from .paired import Graph, Rounds, Work, alternate
+from .statistics import interval
+
+LIBRARIES = ("cublas", "cublaslt")
+
+
+def run(entry: Mapping[str, Any], bundle: Path) -> dict[str, Any]:
+    """Measure one entry of the bundle's list.
+
+    Raises:
+        CudaError: If the cubin cannot be loaded or launched; other exceptions are PyTorch's.
+    """
+    import torch  # type: ignore[import-not-found] # noqa: PLC0415 - the parent never loads it
+
+    start = time.perf_counter()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.zeros(1, device="cuda")  # makes the context current
+    found = _peer(torch, entry) if entry["kind"] == "peer" else _candidate(torch, entry, bundle)
+    return {**found, "device": _device(torch), "seconds": time.perf_counter() - start}
+
+
+def _device(torch: Any) -> dict[str, Any]:  # noqa: ANN401 - torch
+    properties = torch.cuda.get_device_properties(0)
+    return {
+        "name": properties.name,
+        "sms": properties.multi_processor_count,
+        "capability": list(torch.cuda.get_device_capability(0)),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+    }
+
+
+# ------------------------------------------------------------------------------------------------ peer
+
+
+def _peer(torch: Any, entry: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - torch
+    """Which library serves this size best, and the library against itself."""
+    data = _data(torch, entry)
+    seconds: dict[str, float] = {}
+    for library in LIBRARIES:
+        torch.backends.cuda.preferred_blas_library(library)
+        graph = Graph(torch, _matmuls(torch, data))
+        seconds[library] = min(alternate(torch, graph, graph, 3, Clocks()).a)
+    best = min(seconds, key=lambda name: seconds[name])
+    torch.backends.cuda.preferred_blas_library(best)
+    work = _matmuls(torch, data)
+    rounds = alternate(torch, Graph(torch, work), Graph(torch, work), entry["rounds"], _clocks(torch))
+    checks = [judge(torch, data[0], entry["dtype"])]
+    return {"library": best, "preference_seconds": seconds, "checks": checks, **_times(rounds, entry)}
+
+
+def _matmuls(torch: Any, data: list[Data]) -> list[Work]:  # noqa: ANN401 - torch
+    return [lambda d=d: torch.matmul(d.a, d.b.t(), out=d.c) for d in data]
+
+
+# ------------------------------------------------------------------------------------------- candidate
+
+
+def _candidate(torch: Any, entry: Mapping[str, Any], bundle: Path) -> dict[str, Any]:  # noqa: ANN401 - torch
+    kernel = Kernel(bundle / entry["directory"])
+    hashes = {"kernel_sha": kernel.kernel_sha, "cubin_sha": kernel.cubin_sha}
+    checks = [_checked(torch, kernel, sizes, entry["dtype"]) for sizes in entry["check_sizes"]]
+    print(f"time {entry['sizes']}", flush=True)
+    data = _data(torch, entry)
+    launches = [kernel.launch(d.addresses, entry["sizes"]) for d in data]
+
+    def stream() -> int:
+        return torch.cuda.current_stream().cuda_stream
+
+    ours: list[Work] = [lambda x=x: x(stream()) for x in launches]
+    for work in ours:
+        work()
+    torch.cuda.synchronize()
+    here = [{"sizes": entry["sizes"], **judge(torch, d, entry["dtype"])} for d in data[:2]]
+    checks += here
+    if not all(c["ok"] for c in here):
+        return {"checks": checks, "status": "wrong", **hashes}
+    first = [d.c.clone() for d in data]
+    if entry["kind"] == "aa":
+        theirs = ours
+    else:
+        torch.backends.cuda.preferred_blas_library(entry["library"])
+        outs = [torch.empty_like(d.c) for d in data]
+        theirs = [lambda d=d, o=o: torch.matmul(d.a, d.b.t(), out=o) for d, o in zip(data, outs, strict=True)]
+    rounds = alternate(torch, Graph(torch, ours), Graph(torch, theirs), entry["rounds"], _clocks(torch))
+    # Hundreds of replays later the results are what they were, bit by bit.
+    steady = all(torch.equal(d.c, c) for d, c in zip(data, first, strict=True))
+    status = "unsteady" if not steady else "ok" if all(c["ok"] for c in checks) else "wrong"
+    return {"checks": checks, "status": status, "library": entry.get("library"), **hashes, **_times(rounds, entry)}
+
+
+def _checked(torch: Any, kernel: Kernel, sizes: Mapping[str, int], dtype: str) -> dict[str, Any]:  # noqa: ANN401 - torch
+    """One launch at other sizes; a refusal of the driver is a failed check, and does not keep the rest from running."""
+    print(f"check {dict(sizes)}", flush=True)  # where it stands, should it hang
+    try:
+        data = make(torch, sizes, dtype, time.time_ns() % (1 << 31))
+        kernel.launch(data.addresses, sizes)(torch.cuda.current_stream().cuda_stream)
+        torch.cuda.synchronize()
+        return {"sizes": sizes, **judge(torch, data, dtype)}
+    except CudaError as error:
+        return {"sizes": sizes, "ok": False, "message": str(error)}
+
+
+def _clocks(torch: Any) -> Clocks:  # noqa: ANN401 - torch
+    p = torch.cuda.get_device_properties(0)
+    try:
+        return Clocks(f"{p.pci_domain_id:08x}:{p.pci_bus_id:02x}:{p.pci_device_id:02x}.0")
+    except AttributeError:
+        return Clocks()
+
+
+def _data(torch: Any, entry: Mapping[str, Any]) -> list[Data]:  # noqa: ANN401 - torch
+    seed = time.time_ns() % (1 << 31)
+    return [make(torch, entry["sizes"], entry["dtype"], seed + i) for i in range(sets(entry["sizes"]))]
+
+
+def _times(rounds: Rounds, entry: Mapping[str, Any]) -> dict[str, Any]:
+    s = entry["sizes"]
+    flop = 2.0 * s["M"] * s["N"] * s["K"]
+    ours, theirs, ratio = interval(rounds.a), interval(rounds.b), interval(rounds.ratios)
+    return {
+        "time_us": [x * 1e6 for x in ours],
+        "peer_us": [x * 1e6 for x in theirs],
+        "ratio": list(ratio),
+        "ratios": rounds.ratios,
+        "tflops": flop / ours[0] / 1e12,
+        "peer_tflops": flop / theirs[0] / 1e12,
+        "clocks": rounds.clocks,
+    }

@@ -1,0 +1,145 @@
+"""Runs a bundle: one child process for each entry, killed when it takes too long; results after every one."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from . import child
+
+SCHEMA_VERSION = 1
+BUNDLE = "bundle.json"
+KILL_S = 120.0
+
+
+def main(bundle: Path, arguments: list[str] | None = None) -> int:
+    """Command line of `run.py`. 0: everything ran and was right; 1: something was not; 3: no measurement at all."""
+    parser = argparse.ArgumentParser(description="Time the kernels of this bundle on this machine's GPU.")
+    parser.add_argument("--out", type=Path, default=Path("results.json"), help="JSON results, written as they come")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds a pair; at least 9")
+    parser.add_argument("--kill-after", type=float, default=KILL_S, help="seconds that one child may take")
+    parser.add_argument("--minutes", type=float, default=9.0, help="no new child is started after so long")
+    parser.add_argument("--only", default="", help="entries whose id contains this")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.child is not None:
+        return _child(bundle, options.child)
+    return _parent(bundle, options)
+
+
+def _child(bundle: Path, files: Path) -> int:
+    entry = json.loads((files / "entry.json").read_text("utf-8"))
+    try:
+        found = child.run(entry, bundle)
+    except Exception as error:
+        found = {
+            "status": "failed",
+            "message": f"{type(error).__name__}: {error}",
+            "trace": traceback.format_exc()[-2000:],
+        }
+    (files / "result.json").write_text(json.dumps(found), "utf-8")
+    sys.stdout.flush()
+    os._exit(0)  # a context that a kernel has broken may hang while it is torn down
+
+
+def _parent(bundle: Path, options: argparse.Namespace) -> int:
+    plan: dict[str, Any] = json.loads((bundle / BUNDLE).read_text("utf-8"))
+    start = time.monotonic()
+    results: list[dict[str, Any]] = []
+    libraries: dict[str, str] = {}
+    for entry in plan["entries"]:
+        if options.only and options.only not in entry["id"]:
+            continue
+        if time.monotonic() - start > options.minutes * 60:
+            results.append({"id": entry["id"], "status": "skipped", "message": f"after {options.minutes} minutes"})
+            continue
+        where = f"{entry['dtype']} {sorted(entry['sizes'].items())}"
+        asked = {**entry, "rounds": max(9, options.rounds), "library": libraries.get(where, "cublas")}
+        found = _isolated(bundle, asked, options.kill_after)
+        if found.get("status") in ("killed", "died") and entry.get("check_sizes"):
+            # Is it right, and how fast, at the size that counts? What it did at the others stays on record.
+            again = _isolated(bundle, {**asked, "check_sizes": ()}, options.kill_after)
+            found = {**again, "first": found, "status": "wrong" if again.get("status") == "ok" else found["status"]}
+        if entry["kind"] == "peer" and "library" in found:
+            libraries[where] = found["library"]
+        found.setdefault("status", "ok")
+        kept = {k: entry[k] for k in ("id", "kind", "dtype", "sizes", "schedule", "name") if k in entry}
+        results.append({**kept, **found})
+        print(_line(results[-1]), flush=True)
+        _write(options.out, plan, results, start)
+    _write(options.out, plan, results, start)
+    if not any("ratio" in r for r in results):
+        return 3
+    return 0 if all(r["status"] == "ok" for r in results) else 1
+
+
+def _isolated(bundle: Path, entry: dict[str, Any], kill_after: float) -> dict[str, Any]:
+    """Run one entry in a process group of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder)
+        (files / "entry.json").write_text(json.dumps(entry), "utf-8")
+        command = [sys.executable, str(bundle / "run.py"), "--child", folder]
+        with (files / "log").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            try:
+                process.wait(kill_after)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(30)  # the driver may take its time to end a kernel that hangs
+                message = f"took longer than {kill_after:g} s, perhaps a kernel that hangs: {_tail(files)}"
+                return {"status": "killed", "message": message}
+        try:
+            return json.loads((files / "result.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {"status": "died", "message": f"exit code {process.returncode}: {_tail(files)}"}
+
+
+def _tail(files: Path) -> str:
+    return (files / "log").read_bytes()[-1500:].decode(errors="replace").strip()
+
+
+def _line(r: dict[str, Any]) -> str:
+    if "ratio" not in r:
+        bad = [c for c in r.get("checks", []) if not c["ok"]]
+        return f"{r['id']:60} {r['status']:9} {r.get('message', '')[:300]} {bad[:1] or ''}"
+    ratio, low, high = r["ratio"]
+    return (
+        f"{r['id']:60} {r['status']:9} {r['time_us'][0]:9.1f} us {r['tflops']:6.1f} TFLOP/s   "
+        f"{100 * ratio:6.1f} % of {r.get('library') or 'itself'} [{100 * low:.1f}, {100 * high:.1f}]"
+    )
+
+
+def _write(out: Path, plan: dict[str, Any], results: list[dict[str, Any]], start: float) -> None:
+    found = {
+        "schema_version": SCHEMA_VERSION,
+        "bundle_sha": plan["bundle_sha"],
+        "task": plan["task"],
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": time.monotonic() - start,
+        "python": platform.python_version(),
+        "driver": _driver(),
+        "results": results,
+    }
+    beside = out.with_name(out.name + ".part")
+    beside.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    beside.replace(out)
+
+
+def _driver() -> str | None:
+    """Version of the kernel driver."""
+    try:
+        return Path("/sys/module/nvidia/version").read_text("utf-8").strip()
+    except OSError:
+        return None

@@ -71,6 +71,7 @@ async def test_the_search_follows_a_planted_optimum() -> None:
     assert statistics.median(planted(s) for s in flat) > 2 * statistics.median(planted(s) for s in deep)
 
 
+@pytest.mark.slow
 async def test_more_is_won_than_by_the_start_kernel_and_steps_build_on_each_other() -> None:
     attempts = await search(seed=1)
     by_id = {a.id: a for a in attempts}
@@ -102,6 +103,7 @@ async def test_a_removed_card_is_never_applied(removed: str) -> None:
     assert {getattr(schedule_of(a.text), field) for a in attempts if a.text} == {getattr(start, field)}
 
 
+@pytest.mark.slow
 async def test_equal_seeds_give_equal_searches_and_others_do_not() -> None:
     small = Budget(rounds=3, candidates=9)
     first = steps(await search(seed=5, budget=small))
@@ -115,6 +117,7 @@ async def test_no_kernel_is_tried_twice() -> None:
     assert len(set(shas)) == len(shas)
 
 
+@pytest.mark.slow
 async def test_learning_can_be_switched_off() -> None:
     small = Budget(rounds=3, candidates=15)
     learned = await search(seed=7, budget=small)
@@ -124,6 +127,7 @@ async def test_learning_can_be_switched_off() -> None:
     assert len({a.prompt_sha for a in learned if a.prompt_sha}) > 1
 
 
+@pytest.mark.slow
 async def test_without_knowledge_cards_are_knobs_without_conditions_or_effects() -> None:
     """Prefetching applies to one stage only, and AGPRs promise 10 %; a bare card says neither."""
     small = Budget(rounds=6, candidates=36)
@@ -134,6 +138,7 @@ async def test_without_knowledge_cards_are_knobs_without_conditions_or_effects()
     assert steps(told) != steps(bare)
 
 
+@pytest.mark.slow
 async def test_budgets_end_the_search(tmp_path: Path) -> None:
     toolbox = FakeToolbox()
     found = await aoptimize(

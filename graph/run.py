@@ -27,6 +27,7 @@ from argus.graph.context import Budget, Config, RunContext, bench, default_toolb
 from argus.graph.errors import RunError
 from argus.graph.events import Event, EventSink, RunFinished, RunStarted, Warned
 from argus.graph.folder import RunFolder
+from argus.graph.report import REPORT, write_report
 from argus.graph.result import RunResult, result
 from argus.graph.routes import stop_reason
 from argus.graph.state import CHECKPOINTED, RunState, Start, TaskKey, best_of
@@ -255,7 +256,7 @@ async def _reopened(graph: Compiled, settings: RunnableConfig, budget: Budget) -
 
 
 async def _finished(folder: RunFolder, record: RunRecord, context: RunContext, state: RunState, stop: str) -> RunResult:
-    """The result, in run.json, `best/`, events and tracking."""
+    """The result, in run.json, `best/`, report, events and tracking."""
     key = record.task
     found = result(
         state,
@@ -267,7 +268,9 @@ async def _finished(folder: RunFolder, record: RunRecord, context: RunContext, s
     )
     if found.best is not None:
         folder.keep_best(found.best)
-    folder.write_run(record.model_copy(update={"result": found}))
+    record = record.model_copy(update={"result": found})
+    folder.write_run(record)
+    _report(folder, record, context)
     context.sink.emit(
         RunFinished(
             status=found.status,
@@ -282,9 +285,17 @@ async def _finished(folder: RunFolder, record: RunRecord, context: RunContext, s
         if (best := best_of(state.get("attempts", []))) and best.time_us:
             metrics |= {"best_time_us": best.time_us, "speedup": best.speedup or 1.0}
         tags = {"argus.status": found.status, "argus.stop_reason": found.stop_reason}
-        files = [folder.root / "best", folder.root / "run.json", folder.events]
+        files = [folder.root / "best", folder.root / "run.json", folder.root / REPORT, folder.events]
         await context.tracker.finish(metrics, tags, files, failed=bool(stop))
     return found
+
+
+def _report(folder: RunFolder, record: RunRecord, context: RunContext) -> None:
+    """The page that people read; the result stands without it."""
+    try:
+        write_report(folder.root, record)
+    except Exception as error:  # whatever an old file, a full disk or a mistake of ours comes up with
+        context.sink.emit(Warned(message=f"no report was written: {type(error).__name__}: {error}"))
 
 
 async def _track(folder: RunFolder, record: RunRecord, context: RunContext) -> RunRecord:

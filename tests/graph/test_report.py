@@ -17,6 +17,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import argus.graph.context
+import argus.graph.run
 from argus.agents.attempt import Attempt
 from argus.dsl.codegen.artifact import Manifest
 from argus.graph.report import RandomSearch, write_report
@@ -104,6 +105,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
         models = {"lowering": FunctionModel(lowering, model_name="forgetful")}
         asyncio.run(aoptimize("gemm", out=root / "model", rounds=1, candidates=3, models=models, **options))
         asyncio.run(aoptimize("gemm", out=root / "offline", rounds=3, candidates=9, **options))
+    assert all((root / name / "report.html").is_file() for name in ("model", "offline")), "the run itself writes it"
     return root
 
 
@@ -155,6 +157,26 @@ def test_the_figures_are_the_folders(folder: Path) -> None:
         assert rows[str(a.id)][7] == f"{a.time_us:,.1f}"
         assert rows[str(a.id)][5] == f"{a.obligations.proved}/1"
         assert all(technique in rows[str(a.id)][3] for technique in a.techniques)
+
+
+def test_the_run_itself_writes_it(ran: Path) -> None:
+    for name in ("model", "offline"):
+        written = (ran / name / "report.html").read_bytes()
+        assert write_report(ran / name, record(ran / name)).read_bytes() == written
+        assert b'"kind":"warned"' not in (ran / name / "events.jsonl").read_bytes()
+
+
+def test_a_report_that_fails_does_not_cost_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Path:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(argus.graph.run, "write_report", fails)
+    found = asyncio.run(
+        aoptimize("gemm", toolbox=FakeToolbox(), cards=cards(), out=tmp_path / "run", rounds=0, track=False)
+    )
+    assert found.best == 0
+    events = (tmp_path / "run" / "events.jsonl").read_text().splitlines()
+    assert "no report was written: OSError: disk full" in events[-2]
 
 
 def test_it_is_the_same_when_written_again(folder: Path) -> None:

@@ -14,6 +14,7 @@ import typer
 from argus import __version__
 from argus.cli.output import fail, print_json
 from argus.cli.progress import Progress
+from argus.cli.report import report_run
 from argus.cli.summary import winner_path
 from argus.dsl.codegen.report import Report
 from argus.dsl.diagnostics import CheckReport
@@ -23,7 +24,7 @@ from argus.dsl.kernels import Problem, make_problem, task_named
 from argus.dsl.transform import to_core
 from argus.evals.table import stored
 from argus.graph.result import AttemptRecord, RunResult
-from argus.graph.run import RUNS, optimize
+from argus.graph.run import RUNS, RunRecord, optimize
 from argus.tools.check import check_invariants
 from argus.tools.results import TestReport
 
@@ -68,6 +69,7 @@ def demo(
     )
     folder = out or RUNS / found.run_id
     winner(found, folder, say)
+    say(f"   report {report_run(folder, RunRecord.model_validate_json((folder / 'run.json').read_bytes()))}")
     say(f"   {time.perf_counter() - began:.0f} s · {len(found.attempts) - 1} candidates · 0 tokens")
     if json:
         print_json(found)
@@ -131,9 +133,7 @@ def winner(found: RunResult, folder: Path, say: _Say) -> None:
     _random_search(best, say)
     say("   trust      rank agreement of the estimate with measured times: gfx942 none (no MI300X was at hand)")
     say(f"\n   kernel {home / 'kernel.py'}   asm kernel.s   object kernel.hsaco")
-    say(
-        f"   next: argus check {home / 'kernel.py'} · argus runs show {found.run_id} · argus runs report {found.run_id}"
-    )
+    say(f"   next: argus check {home / 'kernel.py'} · argus runs show {found.run_id}")
 
 
 def _floor(found: RunResult, best: AttemptRecord) -> str:

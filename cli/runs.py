@@ -73,10 +73,13 @@ def show(run: Run, runs: Folder = RUNS, json: Json = False) -> None:
 @app.command()
 def report(run: Run, runs: Folder = RUNS) -> None:
     """Write the run's report, one HTML file without network, and print its path."""
-    from argus.graph.report import write_report  # noqa: PLC0415
+    from argus.cli.report import report_run  # noqa: PLC0415 - brings the evaluations along
 
-    record = load(run, runs, json=False)
-    typer.echo(str(write_report(_folder(run, runs), record)))
+    record, folder = load(run, runs, json=False), _folder(run, runs)
+    try:
+        typer.echo(str(report_run(folder, record)))
+    except OSError as error:
+        fail("store", f"the report cannot be written: {error.strerror}", str(folder))
 
 
 @app.command()

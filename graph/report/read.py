@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,12 +38,14 @@ class RandomSearch:
         median_us: Median over seeds of the best time after 1, 2, … candidates.
         seeds: Over how many draws.
         stored: Schedules in the table; `best_us` is the fastest of them.
+        model_version: Of the estimates; they compare with those of the same version alone.
     """
 
     median_us: tuple[float, ...]
     seeds: int
     stored: int
     best_us: float
+    model_version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def read_run(folder: Path, record: RunRecord, random: RandomSearch | None = None
         lessons=reader.rows("lesson"),
         prompts=reader.rows("prompt"),
         damaged=tuple(reader.damaged),
-        random=random,
+        random=random if random and estimators(every) == {random.model_version} else None,
     )
 
 
@@ -218,6 +220,11 @@ def _fill_changes(attempts: dict[int, Judged]) -> None:
         if not judged.change and parent is not None and judged.attempt.schedule is not None:
             told = change_text(parent.attempt.schedule, judged.attempt.schedule)
             attempts[number] = Judged(judged.attempt, judged.home, told, judged.check, judged.tests, judged.manifest)
+
+
+def estimators(attempts: Iterable[Attempt]) -> set[str]:
+    """Versions of the estimate that the run's times come from."""
+    return {a.report.estimate.model_version for a in attempts if a.report and a.report.estimate}
 
 
 def _numbered(folder: Path) -> list[int]:

@@ -7,13 +7,13 @@ from collections import Counter
 from argus.graph.events import Warned
 from argus.graph.report.figures import plural
 from argus.graph.report.markup import Child, Html, facts, h, listed
-from argus.graph.report.read import RunData
+from argus.graph.report.read import RunData, estimators
 
 
 def trust(run: RunData) -> Html:
     """The estimator with its known errors, what failed beside the search, and what was switched off."""
     kinds = Counter(j.attempt.time_kind for j in run.attempts.values() if j.attempt.time_us is not None)
-    versions = sorted({e.model_version for j in run.attempts.values() if (r := j.attempt.report) and (e := r.estimate)})
+    versions = sorted(estimators(j.attempt for j in run.attempts.values()))
     pairs: list[tuple[Child, Child]] = [
         ("times", ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "none"),
         ("estimate", f"version {', '.join(versions)}, docs/estimate.md" if versions else "none"),

@@ -6,6 +6,7 @@ import asyncio
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -269,11 +270,13 @@ def test_text_of_others_is_no_markup(ran: Path, folder: Path) -> None:
 
 def test_random_choice_is_a_line_of_the_chart(folder: Path) -> None:
     assert "Random: " not in report(folder).text
-    random = RandomSearch(median_us=(400.0, 300.0, 262.5), seeds=20, stored=2000, best_us=125.0)
+    random = RandomSearch((400.0, 300.0, 262.5), seeds=20, stored=2000, best_us=125.0, model_version="fake")
     page = report(folder, random=random)
     assert "the median of 20 random searches over 2,000 stored schedules" in page.text
     assert "random 262.5 µs est" in page.text
     assert page.tags["polyline"] == 3
+    # Estimates of another version say nothing about this run.
+    assert "Random: " not in report(folder, random=replace(random, model_version="older")).text
 
 
 def test_a_run_that_has_not_ended_is_reported_as_far_as_it_got(folder: Path) -> None:

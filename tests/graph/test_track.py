@@ -56,7 +56,7 @@ async def test_concurrent_optimisations_keep_their_children(tmp_path: Path) -> N
             files = {f.path for f in client.list_artifacts(child.info.run_id)}
             assert files >= {"kernel.py", "check.json", "report.json", "tests.json", "kernel.s", "kernel.hsaco"}
         kept = {f.path for f in client.list_artifacts(parent.info.run_id)}
-        assert kept >= {"best", "run.json", "events.jsonl"}
+        assert kept >= {"best", "run.json", "report.html", "events.jsonl"}
 
 
 async def test_resuming_adds_to_the_same_parent(tmp_path: Path) -> None:

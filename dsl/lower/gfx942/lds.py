@@ -48,7 +48,7 @@ class Rows:
     def repeat(self) -> int:
         """Consecutive rows that share one permutation."""
         assert self.swizzle is not None
-        return self.swizzle.rows_for(self.columns * self.bytes)
+        return self.swizzle.rows_for(self.pitch * self.bytes)
 
     @property
     def period(self) -> int:

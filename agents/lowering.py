@@ -56,6 +56,12 @@ class LoweringDeps:
             d = error.diagnostic
             told = d.render(text.splitlines())
             return Check(text, CheckAnswer(ok=False, code=d.code, line=d.span.line, text=told))
+        except AssertionError:
+            raise
+        except Exception as error:
+            # A text that trips the checker is not proved; it must not end everyone else's run.
+            told = f"the checker failed on this text ({type(error).__name__}); write it in another way"
+            return Check(text, CheckAnswer(ok=False, code="internal", text=told))
         return Check(text, check_answer(report, text, feedback=self.task.feedback), report)
 
 

@@ -85,6 +85,12 @@ async def judge(text: str, toolbox: Toolbox, problem: Problem, directory: Path, 
         return Judgement("rejected", fault, check, compiled, messages=(told,))
     except ToolchainError as error:
         return Judgement("broken", "toolchain", check, compiled, messages=(str(error),))
+    except AssertionError:
+        raise
+    except Exception as error:
+        # A text that trips a tool proves nothing about it; it must not end everyone else's run.
+        told = f"a tool failed: {type(error).__name__}: {error}"
+        return Judgement("broken", "toolchain", check, compiled, messages=(told,))
     if not tested.ok:
         wrong = [c.message or f"wrong at {c.sizes} ({c.executed})" for c in tested.cases if not c.passed]
         return Judgement("wrong", "lowering", check, compiled, tested, messages=tuple(wrong) or ("no test ran",))

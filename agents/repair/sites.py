@@ -129,6 +129,11 @@ class _Finder(ast.NodeVisitor):
 
     # ------------------------------------------------------------------------------- statements
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """The body alone: the signature is the task's."""
+        for child in node.body:
+            self.visit(child)
+
     def visit_For(self, node: ast.For) -> None:
         if isinstance(node.iter, ast.Call) and _name(node.iter) in ("range", "unroll"):
             self._add("loop", node.iter)
@@ -146,6 +151,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         match _name(node):
+            case "where" | "assume" | "ensures":
+                return
             case "store" | "copy_async" | "copy" if node.args:
                 self._filling(node)
                 return

@@ -53,6 +53,11 @@ def test_sites_are_where_they_say() -> None:
     assert kernel.atom == (16, 16, 16)
 
 
+def test_no_edit_touches_the_contract() -> None:
+    head = clean("single").split("    bm, bn")[0]
+    assert all(edit.startswith(head) for edit in blind(clean("single")))
+
+
 def test_text_that_is_no_python_has_no_edits() -> None:
     found = Counterexample(kind="race", text="", consumer=line(1), fix_class="missing barrier")
     assert candidates("def (", found) == []

@@ -27,6 +27,9 @@ Kind = Literal[
 ]
 
 
+_TASKS = ("@kernel", "def ", "where(", "assume(", "ensures(")
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A piece of text by line (from 1) and columns (from 0, end exclusive), with what it belongs to.
@@ -65,6 +68,12 @@ class Kernel:
     buffers: tuple[Buffer, ...]
     atom: tuple[int, int, int] | None
 
+    @property
+    def first(self) -> int:
+        """The first line that is the kernel's own: signature and contract stand before it."""
+        head = [n for n, row in enumerate(self.lines, 1) if row.strip().startswith(_TASKS)]
+        return max(head, default=0) + 1
+
     def of(self, *kinds: Kind) -> list[Site]:
         return [s for s in self.sites if s.kind in kinds]
 
@@ -102,9 +111,10 @@ def replace_all(kernel: Kernel, changes: list[tuple[Site, str]]) -> str:
 
 
 def insert(kernel: Kernel, line: int, statement: str, *, like: int) -> str:
-    """The text with a statement before `line`, indented as line `like` is."""
+    """The text with a statement before `line`, indented as line `like` is; never within the contract."""
     lines = list(kernel.lines)
-    lines.insert(line - 1, " " * indent(lines[like - 1]) + statement)
+    place, model = max(line, kernel.first), max(like, min(kernel.first, len(lines)))
+    lines.insert(place - 1, " " * indent(lines[model - 1]) + statement)
     return join(lines)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +18,7 @@ from argus.dsl import ir
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError, ToolchainError
 from argus.dsl.frontend import parse
 from argus.dsl.ir.printer import show
-from argus.dsl.ir.verify import check_sizes
+from argus.dsl.ir.verify import check_sizes, verify
 from argus.dsl.layout import Var
 from argus.dsl.transform import to_core
 
@@ -38,13 +40,13 @@ class Emit(StrEnum):
 @app.command(name="compile")
 def compile_(
     file: Annotated[Path, typer.Argument(help="A file with one kernel, or with several and --kernel.")],
-    target: Annotated[str, typer.Option(help="gfx942; must be the kernel's own.")] = "gfx942",
+    target: Annotated[str, typer.Option(help="gfx942 or sm_90a; must be the kernel's own.")] = "gfx942",
     emit: Annotated[Emit, typer.Option(help="What to print.")] = Emit.report,
     shape: Annotated[str | None, typer.Option(help="Sizes for the estimate: m=4096,n=4096,k=4096.")] = None,
     kernel: Annotated[str | None, typer.Option(help="Which kernel of the file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File instead of standard output.")] = None,
 ) -> None:
-    """Compile a kernel. Exit 0: done; 2: not a kernel, or the wrong target; 3: toolchain trouble."""
+    """Compile a kernel; `asm` of sm_90a is PTX. Exit 0: done; 2: no kernel, or the wrong target; 3: toolchain trouble."""
     as_json = emit is Emit.report
     text = read_kernel(file, json=as_json)
     sizes = parse_shape(shape, json=as_json)
@@ -67,6 +69,8 @@ def _emitted(
 ) -> bytes:
     if emit is Emit.ir:
         return show(to_core(parsed)).encode()
+    if parsed.target == "sm_90a":
+        return _cuda(parsed, text, emit)
     from argus.dsl.codegen.artifact import Artifact  # noqa: PLC0415 - printing IR needs no compiler
     from argus.tools.compile import compile_kernel  # noqa: PLC0415
 
@@ -77,11 +81,33 @@ def _emitted(
     return Artifact.load(result.directory).emit(emit.value)
 
 
+def _cuda(parsed: ir.Kernel, text: str, emit: Emit) -> bytes:
+    """CUDA C needs no tools; what follows it needs nvcc. `asm` is PTX."""
+    from argus.dsl.codegen.nvcc import build_cuda  # noqa: PLC0415
+    from argus.dsl.lower import CudaKernel, lower  # noqa: PLC0415
+
+    core = to_core(parsed)
+    verify(core)
+    lowered = lower(core)
+    assert isinstance(lowered, CudaKernel)
+    if emit is Emit.cu:
+        return lowered.source.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        artifact = build_cuda(lowered, hashlib.sha256(text.encode()).hexdigest(), Path(folder))
+        if emit is Emit.report:
+            return (artifact.report.model_dump_json(indent=2) + "\n").encode()
+        assert emit in (Emit.asm, Emit.object), "refused with the target"
+        return artifact.emit("asm" if emit is Emit.asm else "object")
+
+
 def _same_target(parsed: ir.Kernel, target: str, emit: Emit) -> None:
     if target != parsed.target:
         raise _refused(Code.BAD_TARGET, f"the kernel is for {parsed.target}, not {target!r}", parsed, "")
-    if emit is Emit.cu:
+    if emit is Emit.cu and target != "sm_90a":
         raise _refused(Code.BAD_TARGET, "CUDA C is emitted for sm_90a kernels alone", parsed, "use --emit ll or asm")
+    if emit in (Emit.tir, Emit.ll) and target == "sm_90a":
+        message = f"kernels for sm_90a have no {emit.value}: they become CUDA C"
+        raise _refused(Code.BAD_TARGET, message, parsed, "use --emit cu or asm")
 
 
 def _symbols(parsed: ir.Kernel, sizes: dict[str, int]) -> dict[str, int] | None:

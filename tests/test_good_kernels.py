@@ -20,7 +20,7 @@ from argus.dsl.ir.canonical import canonical_sha
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.kernels import GemmSchedule, families, make_problem, task_named
 from argus.dsl.layout import evaluate
-from argus.dsl.lower import lower
+from argus.dsl.lower import Lowered, lower
 from argus.dsl.lower.sim import simulate
 from argus.dsl.targets.gfx942 import LDS_BYTES
 from argus.dsl.transform import to_core
@@ -55,6 +55,7 @@ def test_the_interpreter_agrees_under_every_schedule(kernel: Subject) -> None:
 def test_the_simulator_agrees_on_what_is_lowered(kernel: Subject) -> None:
     core = to_core(parse(kernel.text))
     lowered = lower(core)
+    assert isinstance(lowered, Lowered)
     # The ragged ones: few and many trips.
     sizes = trip_sizes(core)
     for chosen in (sizes[0], sizes[-2]):
@@ -67,7 +68,9 @@ def test_the_comparison_notices_one_wrong_element() -> None:
     kernel = KERNELS["transposed_output"]
     core, sizes = to_core(parse(kernel.text)), {"M": 20, "N": 8, "K": 8}
     tensors = _tensors(core, sizes)
-    simulate(lower(core), sizes, tensors)
+    lowered = lower(core)
+    assert isinstance(lowered, Lowered)
+    simulate(lowered, sizes, tensors)
     _assert_close(core, kernel.reference, sizes, tensors)
     tensors["C"][3, 5] += 1e-3
     with pytest.raises(AssertionError):

@@ -10,7 +10,7 @@ from argus.dsl.transform import to_core
 
 
 def lower_text(request: CompileRequest) -> Lowered:
-    """Parse, expand and lower the kernel of a request; whether it is right is the checker's business.
+    """Parse, expand and lower a kernel for gfx942; whether it is right is the checker's business.
 
     Raises:
         KernelError: If it is no kernel, or none for the target, or not lowered yet.
@@ -25,4 +25,14 @@ def lower_text(request: CompileRequest) -> Lowered:
                 hint=f"compile it for {kernel.target}, or start from a kernel of {request.target}",
             )
         )
-    return lower(to_core(kernel))
+    lowered = lower(to_core(kernel))
+    if not isinstance(lowered, Lowered):
+        raise KernelError(
+            Diagnostic(
+                code=Code.BAD_TARGET,
+                message=f"kernels for {kernel.target} are compiled by nvcc, not by LLVM",
+                span=kernel.span,
+                hint=f"argus compile FILE --target {kernel.target}",
+            )
+        )
+    return lowered

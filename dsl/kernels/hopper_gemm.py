@@ -128,7 +128,7 @@ def text(schedule: HopperGemmSchedule, problem: Problem) -> str:
         f'                    a, b = st.As.rows(g * {rows}, {rows}).operand("a", acc, ks), st.Bs.operand("b", acc, ks)',
         "                    assert_match(a.k, b.k)",
         "                    acc += mma(a, b)",
-        "        mma_wait(0)",
+        *(["        mma_wait(0)"] if s.keep else []),
         f"        y = acc.to({dtype})",
         f"        for q in unroll({chunks}):",
         f"            wait({s.buffers - 1})",

@@ -26,7 +26,10 @@ def core_of(text: str) -> Kernel:
 
 
 def lowered(text: str) -> Lowered:
-    return lower(core_of(text))
+    """For gfx942."""
+    made = lower(core_of(text))
+    assert isinstance(made, Lowered)
+    return made
 
 
 def script(text: str) -> str:
@@ -56,5 +59,5 @@ def run(text: str, sizes: Mapping[str, int], seed: int = 0) -> Run:
         shape = tuple(evaluate(e, sizes) for e in p.shape)
         tensors[p.name] = numbers.standard_normal(shape).astype(NUMPY_TYPES[p.dtype])
     tensors[params[-1].name][:] = np.nan
-    stats = simulate(lower(core), sizes, tensors)
+    stats = simulate(lowered(text), sizes, tensors)
     return Run(tensors, stats)

@@ -12,9 +12,10 @@ from argus.dsl.frontend import parse
 from argus.dsl.ir import Kernel
 from argus.dsl.ir.contract import contract_sha as sha_of
 from argus.dsl.ir.infer import infer
+from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.ir.types import Types
 from argus.dsl.ir.verify import verify
-from argus.dsl.layout.affine import Formula, formula
+from argus.dsl.layout.affine import formula
 from argus.dsl.smt.discharge import settle
 from argus.dsl.smt.mend import HAZARDS, MENDABLE, mend
 from argus.dsl.smt.replay import Replayer, order_of
@@ -63,7 +64,7 @@ def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: boo
     types = infer(core)
     preconditions = [formula(e, {}) for e in core.where]
     door = Door(types.sizes, preconditions)
-    vacuous = None if door.consistent(()) else _contradiction(core, types)
+    vacuous = None if door.consistent(()) else _contradiction(core)
     analysis = analyse(core, types, door)
     assumptions = overflow(analysis.context, door)
     found_sha = sha_of(kernel)
@@ -86,10 +87,7 @@ def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: boo
     )
 
 
-def _contradiction(core: Kernel, types: Types) -> str:
-    from argus.dsl.ir.show_expr import show_expr
-
-    del types
+def _contradiction(core: Kernel) -> str:
     return " and ".join(show_expr(e) for e in core.where)
 
 
@@ -152,8 +150,3 @@ def _contract(kernel: Kernel, found: str, wanted: str | None) -> list[Obligation
         replayed="the hashes differ",
     )  # fmt: skip
     return [_report(o, Refuted("structure", counterexample))]
-
-
-def preconditions(kernel: Kernel) -> tuple[Formula, ...]:
-    """What `where` demands, as formulas."""
-    return tuple(formula(e, {}) for e in kernel.where)

@@ -136,7 +136,10 @@ class Counter:
             member.append(inside)
         for axis in family.axes:
             for lo, hi in axis.windows:
-                member += [ge(axis.point - substitute_affine(lo, solved)), ge(substitute_affine(hi, solved) - axis.point - 1)]
+                member += [
+                    ge(axis.point - substitute_affine(lo, solved)),
+                    ge(substitute_affine(hi, solved) - axis.point - 1),
+                ]
         member += [substitute_formula(d.guard, solved) for d in family.domains if d.symbol in solved]
         member += [substitute_formula(f, solved) for f in family.given]
         held = conjunction(member)

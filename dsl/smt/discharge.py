@@ -46,6 +46,8 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
     """The verdict on one obligation.
 
     Args:
+        obligation: With the goals that the analysis left.
+        door: A solver with the kernel's preconditions.
         replay: Reproduces a witness in the interpreter; without it a violation stays unknown.
         order: Symbols to be made small first.
     """

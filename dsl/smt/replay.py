@@ -13,6 +13,7 @@ from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
 from argus.dsl.ir import Kernel, TensorParam
+from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
 from argus.dsl.smt.discharge import Witness
 from argus.dsl.smt.reference import outputs
@@ -35,7 +36,8 @@ SHOWN_BY: Mapping[Kind, tuple[FaultKind | None, ...]] = {
     "init": ("poison", None),
     "bounds": ("bounds",),
     "conformity": (None, "poison"),
-    "completeness": (None, "poison"),
+    # A store of a sum that is not complete yet shows at least as the second write of what the last store gives.
+    "completeness": (None, "poison", "write-set"),
     "epilogue": (None, "poison", "write-set", "bounds"),
     "coverage": ("write-set", None),
     "written": (None, "poison"),
@@ -80,15 +82,15 @@ class Replayer:
         program = self._program(witness.model)
         if program is None:
             return None
-        names = [name for name, _ in self.blocks]
-        block = tuple(witness.model.get(name, 0) for name in names)
+        indices = [name for name, _ in self.blocks]
+        block = tuple(witness.model.get(name, 0) for name in indices)
         whole = obligation.kind == "coverage"
         shown = self._shown(program, obligation, None if whole else (block,))
         if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:
             shown = self._shown(program, obligation, None)
         if shown is None:
             return None
-        return counterexample(obligation, witness, shown, dict(zip(names, block, strict=True)), program.sizes)
+        return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
 
     def _grid(self, program: Program) -> int:
         """How many blocks a launch has."""
@@ -98,8 +100,8 @@ class Replayer:
     # --------------------------------------------------------------------------------------- executing
 
     def _program(self, model: Mapping[str, int]) -> Program | None:
-        names = {s for p in self.core.params if isinstance(p, TensorParam) for s in _sizes(p)}
-        sizes = {name: model.get(name, 1) for name in sorted(names)}
+        symbols = {s for p in self.core.params if isinstance(p, TensorParam) for s in _sizes(p)}
+        sizes = {name: model.get(name, 1) for name in sorted(symbols)}
         key = tuple(sizes.items())
         if key not in self._programs:
             try:
@@ -169,8 +171,6 @@ class Replayer:
 
 
 def _sizes(param: TensorParam) -> frozenset[str]:
-    from argus.dsl.layout import names
-
     return frozenset[str]().union(*(names(e) for e in param.shape))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import z3
+import z3 as _untyped_z3  # pyright: ignore[reportMissingTypeStubs]
 
 from argus.dsl.layout.affine import (
     Affine,
@@ -19,6 +19,8 @@ from argus.dsl.layout.affine import (
     evaluate_formula,
     formula_variables,
 )
+
+z3: Any = _untyped_z3
 
 # Work, not seconds: the same query gives the same answer on a slow machine.
 EFFORT = 4_000_000
@@ -53,11 +55,11 @@ class Door:
 
     # --------------------------------------------------------------------------------------- questions
 
-    def consistent(self, formulas: Sequence[Formula]) -> bool:
+    def consistent(self, facts: Sequence[Formula]) -> bool:
         """False only if no sizes satisfy the preconditions and all of these."""
-        key = frozenset(formulas)
+        key = frozenset(facts)
         if key not in self._answers:
-            self._answers[key] = self._check(formulas) != z3.unsat
+            self._answers[key] = self._check(facts) != z3.unsat
         return self._answers[key]
 
     def refuted(self, formulas: Sequence[Formula]) -> bool:

@@ -41,17 +41,17 @@ def read_shared(cx: Context, state: State, touch: Touch, shape: tuple[int, ...],
     failed = ""
     pending = buffer.unread_pending(cells)
     if pending.any():
-        _hazard(cx, state, touch, "wait", pending, lambda at: _pending(cx, buffer, touch, at))
+        _hazard(cx, state, touch, "wait", pending, describe=lambda at: _pending(cx, buffer, touch, at))
     unseen = buffer.reads_unseen_copy(cells, touch.waves)
     if unseen.any():
-        _hazard(cx, state, touch, "wait", unseen, lambda at: _unseen(cx, buffer, touch, at))
+        _hazard(cx, state, touch, "wait", unseen, describe=lambda at: _unseen(cx, buffer, touch, at))
     early = buffer.reads_unseen_write(cells, touch.waves)
     if early.any():
-        _hazard(cx, state, touch, "race", early, lambda at: _race(cx, buffer, touch, at, "writes", buffer.written))
+        _hazard(cx, state, touch, "race", early, describe=lambda at: _race(cx, buffer, touch, at, "writes"))
     empty = codes < 0
     if empty.any():
         init = cx.registry.get("init", touch.site.number)
-        _hazard(cx, state, touch, "init", empty, lambda at: _uninitialised(cx, touch, at))
+        _hazard(cx, state, touch, "init", empty, describe=lambda at: _uninitialised(cx, touch, at))
         failed = f"depends on {init.place}"
     for kind in ("wait", "race", "init"):
         if (obligation := cx.registry.find(kind, touch.site.number)) is not None:
@@ -68,10 +68,10 @@ def write_shared(cx: Context, state: State, touch: Touch, codes: Ints) -> None:
     buffer, cells = state.buffers[touch.buffer], touch.cells
     pending = buffer.unread_pending(cells)
     if pending.any():
-        _hazard(cx, state, touch, "wait", pending, lambda at: _pending(cx, buffer, touch, at))
-    _check_overwrite(cx, state, touch, buffer.overwrites_read(cells, touch.waves), "reads", buffer.read)
-    _check_overwrite(cx, state, touch, buffer.reads_unseen_write(cells, touch.waves), "writes", buffer.written)
-    _check_overwrite(cx, state, touch, buffer.reads_unseen_copy(cells, touch.waves), "copies into", buffer.landed)
+        _hazard(cx, state, touch, "wait", pending, describe=lambda at: _pending(cx, buffer, touch, at))
+    _check_overwrite(cx, state, touch, buffer.overwrites_read(cells, touch.waves), "reads")
+    _check_overwrite(cx, state, touch, buffer.reads_unseen_write(cells, touch.waves), "writes")
+    _check_overwrite(cx, state, touch, buffer.reads_unseen_copy(cells, touch.waves), "copies into")
     cx.registry.get("race", touch.site.number).raise_tier("table")
     buffer.code[cells] = codes.ravel()
     buffer.written[cells] |= touch.waves
@@ -83,10 +83,10 @@ def copy_shared(cx: Context, state: State, touch: Touch, codes: Ints) -> None:
     buffer, cells = state.buffers[touch.buffer], touch.cells
     pending = buffer.unread_pending(cells)
     if pending.any():
-        _hazard(cx, state, touch, "wait", pending, lambda at: _pending(cx, buffer, touch, at))
-    _check_overwrite(cx, state, touch, buffer.read[cells] != 0, "reads", buffer.read)
-    _check_overwrite(cx, state, touch, buffer.written[cells] != 0, "writes", buffer.written)
-    _check_overwrite(cx, state, touch, buffer.reads_unseen_copy(cells, touch.waves), "copies into", buffer.landed)
+        _hazard(cx, state, touch, "wait", pending, describe=lambda at: _pending(cx, buffer, touch, at))
+    _check_overwrite(cx, state, touch, buffer.read[cells] != 0, "reads")
+    _check_overwrite(cx, state, touch, buffer.written[cells] != 0, "writes")
+    _check_overwrite(cx, state, touch, buffer.reads_unseen_copy(cells, touch.waves), "copies into")
     for kind in ("race", "wait"):
         cx.registry.get(kind, touch.site.number).raise_tier("table")
     buffer.code[cells] = codes.ravel()
@@ -96,14 +96,14 @@ def copy_shared(cx: Context, state: State, touch: Touch, codes: Ints) -> None:
     buffer.writer[cells] = touch.site.number
 
 
-def _check_overwrite(cx: Context, state: State, touch: Touch, bad: Bools, action: Action, who: Ints) -> None:
+def _check_overwrite(cx: Context, state: State, touch: Touch, bad: Bools, action: Action) -> None:
     if bad.any():
         buffer = state.buffers[touch.buffer]
-        _hazard(cx, state, touch, "race", bad, lambda at: _race(cx, buffer, touch, at, action, who))
+        _hazard(cx, state, touch, "race", bad, describe=lambda at: _race(cx, buffer, touch, at, action))
 
 
 def _hazard(
-    cx: Context, state: State, touch: Touch, kind: Kind, bad: Bools, describe: Callable[[int], Finding]
+    cx: Context, state: State, touch: Touch, kind: Kind, bad: Bools, *, describe: Callable[[int], Finding]
 ) -> None:
     at = int(np.argmax(bad))
     found = describe(at)  # now, since the buffers change later
@@ -191,8 +191,9 @@ def _unseen(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
     )  # fmt: skip
 
 
-def _race(cx: Context, buffer: Buffer, touch: Touch, at: int, action: Action, who: Ints) -> Finding:
+def _race(cx: Context, buffer: Buffer, touch: Touch, at: int, action: Action) -> Finding:
     cell = int(touch.cells[at])
+    who = {"reads": buffer.read, "writes": buffer.written, "copies into": buffer.landed}[action]
     other_site = int((buffer.reader if action == "reads" else buffer.writer)[cell])
     other = None if other_site == NO_SITE else cx.span_of(other_site)
     waves = int(who[cell]) & ~int(touch.waves[at]) or int(who[cell])

@@ -44,11 +44,12 @@ from argus.dsl.ir.types import FragType, Types
 from argus.dsl.layout import Expr, Uniform
 from argus.dsl.layout.affine import Affine, ge, var
 from argus.dsl.tags.asserts import assert_match
-from argus.dsl.tags.context import Context, Oracle, Site
+from argus.dsl.tags.context import Context, Oracle, Site, block_all
+from argus.dsl.tags.control import branch, repeat
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Same, Top
 from argus.dsl.tags.epilogue import assert_complete
-from argus.dsl.tags.loops import Live, block_all, branch, repeat
+from argus.dsl.tags.induction import Live
 from argus.dsl.tags.memory import Buffer
 from argus.dsl.tags.mma import mma_into
 from argus.dsl.tags.obligations import Registry
@@ -292,7 +293,8 @@ _WORDS = {
     "Reduce": "reduce(...)", "Mask": "mask(...)", "AsOperand": "as_operand(...)", "Split": "split(...)",
     "Role": "role(...)", "Elect": "elect()", "MBar": "mbar(...)", "AtomicAdd": "atomic_add(...)",
     "Shift": "shift(...)", "Fence": "fence(...)", "Arrive": "arrive(...)", "AwaitPhase": "await_phase(...)",
-    "MmaWait": "mma_wait(...)", "Shuffle": "shuffle(...)", "Coordinate": "a coordinate as data", "Gather": "gather(...)",
+    "MmaWait": "mma_wait(...)", "Shuffle": "shuffle(...)", "Coordinate": "a coordinate as data",
+    "Gather": "gather(...)",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from argus.dsl.layout.affine import ne, negation
 from argus.dsl.tags.columns import Column, column, differences, values_of
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Same, Tile, Top
-from argus.dsl.tags.obligations import Finding, Obligation
+from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.slips import slip
 from argus.dsl.tags.state import State
 from argus.dsl.tags.values import as_tile
@@ -32,14 +32,15 @@ def assert_match(cx: Context, state: State, site: Site, stmt: AssertMatch) -> No
         obligation.block(str(e))
         return
     if stmt.differ:
-        _differ(cx, state, site, obligation, left, right, stmt)
+        _differ(cx, state, site, left, right)
         return
     for d in differences(left, right):
         fix_class, fix = slip(cx, stmt.y.axis, d, [(s.name, s.tile, s.column) for s in (x, y)], y.tile)
+        want, got = cx.shown(d.want, state), cx.shown(d.got, state)
         finding = Finding(
-            f"{stmt.x.axis} = {cx.shown(d.want, state)} on the left, {stmt.y.axis} = {cx.shown(d.got, state)} on the right",
-            stmt.span, cx.loops(), element=d.first, want=cx.shown(d.want, state), got=cx.shown(d.got, state), component=stmt.x.axis,
-            producer=cx.origin_span(y.tile), wrong=d.count, total=int(d.where.size), fix_class=fix_class, fix=fix,
+            f"{stmt.x.axis} = {want} on the left, {stmt.y.axis} = {got} on the right", stmt.span, cx.loops(),
+            element=d.first, want=want, got=got, component=stmt.x.axis, producer=cx.origin_span(y.tile), wrong=d.count,
+            total=int(d.where.size), fix_class=fix_class, fix=fix,
         )  # fmt: skip
         cx.must(obligation, state, negation(d.bad), "table", lambda finding=finding: finding)
 
@@ -93,7 +94,7 @@ def _aligned(x: _Sided, y: _Sided) -> tuple[Column, Column]:
     if len(set(x.axes)) != len(x.axes) or len(set(y.axes)) != len(y.axes):
         raise _Undecided("two axes of one fragment have the same name")
     order = list(dict.fromkeys((*x.axes, *y.axes)))
-    shapes = {}
+    shapes = dict[str, int]()
     for side in (x, y):
         for axis, extent in zip(side.axes, side.column.local.shape, strict=True):
             if shapes.setdefault(axis, extent) != extent:
@@ -111,21 +112,17 @@ def _spread(side: _Sided, order: list[str]) -> Column:
         if which is None and (local == local.take([0], axis)).all():
             local = local.take([0], axis)
     shape = [local.shape[present.index(a)] if a in side.axes else 1 for a in order]
-    return Column(side.column.bases, side.column.raw, None if which is None else which.reshape(shape), local.reshape(shape))
+    which = None if which is None else which.reshape(shape)
+    return Column(side.column.bases, side.column.raw, which, local.reshape(shape))
 
 
-def _differ(
-    cx: Context, state: State, site: Site, obligation: Obligation, x: Column, y: Column, stmt: AssertMatch
-) -> None:
+def _differ(cx: Context, state: State, site: Site, x: Column, y: Column) -> None:
     """No place may have equal components."""
+    obligation = cx.registry.get("written", site.number)
     if x.which is not None or y.which is not None:
         obligation.block("assert_differ on fragments that mix tiles is outside this slice of the checker")
         return
     gap = y.bases[0] - x.bases[0]
+    finding = Finding("the components are equal at some place", site.span, cx.loops())
     for step in np.unique(y.local - x.local):
-        distinct = ne(gap + int(step))
-        finding = Finding(
-            f"{stmt.x.axis} and {stmt.y.axis} are equal at some place", stmt.span, cx.loops(), component=stmt.x.axis,
-        )  # fmt: skip
-        cx.must(obligation, state, distinct, "table", lambda finding=finding: finding)
-    del site
+        cx.must(obligation, state, ne(gap + int(step)), "table", lambda: finding)

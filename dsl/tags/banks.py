@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import FragMap, Linear, OperandMap
 from argus.dsl.tags.domain import Ints
 from argus.dsl.targets import gfx942
@@ -114,9 +113,10 @@ def _cycles(lanes: Ints, phases: Ints, dwords: int) -> Ints:
     fresh = np.ones(wanted.shape, np.bool_)
     fresh[..., 1:] = wanted[..., 1:] != wanted[..., :-1]
     fresh &= wanted >= 0
-    row = np.arange(wanted.shape[0] * wanted.shape[1]).reshape(wanted.shape[:2])[..., None]
-    slot = (row * gfx942.LDS_BANKS + wanted % gfx942.LDS_BANKS)[fresh]
-    counts = np.bincount(slot, minlength=row.size * gfx942.LDS_BANKS).reshape(*wanted.shape[:2], gfx942.LDS_BANKS)
+    passes = wanted.shape[0] * wanted.shape[1]
+    row: Ints = np.arange(passes, dtype=np.int64).reshape(wanted.shape[0], wanted.shape[1], 1)
+    slot: Ints = (row * gfx942.LDS_BANKS + wanted % gfx942.LDS_BANKS)[fresh]
+    counts = np.bincount(slot, minlength=passes * gfx942.LDS_BANKS).reshape(*wanted.shape[:2], gfx942.LDS_BANKS)
     return np.maximum(counts.max(axis=2), 1).sum(axis=1)
 
 
@@ -153,7 +153,3 @@ def _by_site(found: list[Conflict]) -> list[dict[str, Any]]:
 
 def _tidy(way: float) -> float | int:
     return int(way) if way == int(way) else round(way, 2)
-
-
-def bytes_per_element(dtype: str) -> int:
-    return DTYPE_BYTES[dtype]  # pyright: ignore[reportArgumentType]

@@ -103,7 +103,7 @@ def differences(want: Column, got: Column) -> Iterator[Difference]:
     """All ways in which two columns (broadcast against each other) differ; nothing when they are equal."""
     shape = np.broadcast(want.local, got.local).shape
     if want.which is None and got.which is None:
-        yield from _compare(want, 0, got, 0, None, shape)
+        yield from _compare(want, got, (0, 0), np.ones(shape, np.bool_))
         return
     left = np.broadcast_to(0 if want.which is None else want.which, shape)
     right = np.broadcast_to(0 if got.which is None else got.which, shape)
@@ -111,32 +111,25 @@ def differences(want: Column, got: Column) -> Iterator[Difference]:
         for j in range(len(got.bases)):
             mask = (left == i) & (right == j)
             if mask.any():
-                yield from _compare(want, i, got, j, mask, shape)
+                yield from _compare(want, got, (i, j), mask)
 
 
-def _compare(
-    want: Column, i: int, got: Column, j: int, mask: Bools | None, shape: tuple[int, ...]
-) -> Iterator[Difference]:
-    gap = got.bases[j] - want.bases[i]
-    steps = got.local - want.local
+def _compare(want: Column, got: Column, bases: tuple[int, int], mask: Bools) -> Iterator[Difference]:
+    """Differences among the elements of `mask`, which have these bases."""
+    gap = got.bases[bases[1]] - want.bases[bases[0]]
+    steps = np.broadcast_to(got.local - want.local, mask.shape)
     if gap.is_const:
-        where = np.broadcast_to(steps != -gap.const, shape)
-        if mask is not None:
-            where = where & mask
+        where = (steps != -gap.const) & mask
         if where.any():
-            yield _difference(TRUE, where, want, i, got, j)
+            yield _difference(TRUE, where, want, got, bases)
         return
-    # The forms differ: equal elements would need symbols to take one special value for each distinct step.
-    steps = np.broadcast_to(steps, shape)
-    for step in np.unique(steps if mask is None else steps[mask])[:2]:
-        where = steps == step
-        if mask is not None:
-            where = where & mask
-        yield _difference(ne(gap + int(step)), where, want, i, got, j)
+    # The forms differ: to be equal, elements would need symbols to take one special value for each distinct step.
+    for step in np.unique(steps[mask])[:2]:
+        yield _difference(ne(gap + int(step)), (steps == step) & mask, want, got, bases)
 
 
-def _difference(bad: Formula, where: Bools, want: Column, i: int, got: Column, j: int) -> Difference:
+def _difference(bad: Formula, where: Bools, want: Column, got: Column, bases: tuple[int, int]) -> Difference:
     first = tuple(int(x) for x in np.argwhere(where)[0])
-    left = np.broadcast_to(want.local, where.shape)[first]
-    right = np.broadcast_to(got.local, where.shape)[first]
-    return Difference(bad, where, first, want.raw[i] + int(left), got.raw[j] + int(right))
+    left = want.raw[bases[0]] + int(np.broadcast_to(want.local, where.shape)[first])
+    right = got.raw[bases[1]] + int(np.broadcast_to(got.local, where.shape)[first])
+    return Difference(bad, where, first, left, right)

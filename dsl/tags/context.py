@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from argus.dsl.diagnostics import Hop, Span
 from argus.dsl.ir import Assign, Kernel, Over, Shared, Stmt, TensorParam
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Expr, FragMap
 from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
@@ -24,7 +25,7 @@ from argus.dsl.tags.views import GlobalView, Outside, SharedViews, byte_offsets,
 class Oracle(Protocol):
     """Decides what the cheap tests leave open."""
 
-    def consistent(self, facts: tuple[Formula, ...]) -> bool:
+    def consistent(self, facts: Sequence[Formula]) -> bool:
         """False only if no values of the symbols satisfy the facts and the preconditions."""
         ...
 
@@ -158,7 +159,7 @@ class Context:
         return self._places[key]
 
     def note_access(
-        self, site: Site, buffer: str, cells: Ints, frag: FragType, direction: Direction, key: object
+        self, site: Site, buffer: str, cells: Ints, frag: FragType, *, direction: Direction, key: object = ""
     ) -> None:
         """Remember an access for the bank conflict report; stages of a ring differ by a shift and count once."""
         if (site.number, key) in self.accesses:
@@ -209,3 +210,11 @@ class Context:
 
     def overs(self) -> tuple[Over, ...]:
         return tuple(o for e in self.kernel.ensures for o in e.over)
+
+
+def block_all(cx: Context, body: tuple[Stmt, ...], reason: str) -> None:
+    """Nothing can be decided about these statements."""
+    for node in walk_body(body):
+        if id(node) in cx.sites:
+            for obligation in cx.registry.at(cx.sites[id(node)].number):
+                obligation.block(reason)

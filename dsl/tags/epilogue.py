@@ -118,11 +118,12 @@ class _Store:
     def _misplaced(self, tile: Tile, axis: str, number: int, got: Column, d: Difference) -> None:
         cx = self.cx
         thread, slot = cx.places(tile.type).thread_of(int(np.ravel_multi_index(d.first, self.shape)))
+        want, stored = cx.shown(d.want, self.state), cx.shown(d.got, self.state)
         finding = Finding(
-            f"the element stored at {axis} = {cx.shown(d.want, self.state)} carries {axis} = {cx.shown(d.got, self.state)}",
-            self.site.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want, self.state),
-            got=cx.shown(d.got, self.state), component=axis, producer=cx.origin_span(tile, d.first), wrong=d.count,
-            total=int(d.where.size), fix_class=self._coordinate_fix(number, got, d),
+            f"the element stored at {axis} = {want} carries {axis} = {stored}", self.site.span, cx.loops(),
+            thread=thread, slot=slot, element=d.first, want=want, got=stored, component=axis,
+            producer=cx.origin_span(tile, d.first), wrong=d.count, total=int(d.where.size),
+            fix_class=self._coordinate_fix(number, got, d),
             fix=_hint(axis, d.want, d.got), matters=(self._in_range(d.first),),
         )  # fmt: skip
         cx.must(self.epilogue, self.state, negation(d.bad), "table", lambda: finding)
@@ -167,7 +168,7 @@ class _Store:
     # ----------------------------------------------------------------------------------- what went in
 
     def _check_origins(self, value: Value) -> None:
-        want = set(self.ensures.uses)
+        want = frozenset(self.ensures.uses)
         if value.origins != want:
             parts = [("without", sorted(want - value.origins)), ("from", sorted(value.origins - want))]
             made = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
@@ -177,7 +178,10 @@ class _Store:
         """Each reduced coordinate of the contract, once."""
         for over in self.ensures.over:
             in_range = self._in_range((0,) * len(self.shape))
-            complete(self.cx, self.state, self.site, value.reduced, over, self.complete(over.axis), (in_range,))
+            complete(
+                self.cx, self.state, self.site, value.reduced, over,
+                obligation=self.complete(over.axis), matters=(in_range,),
+            )  # fmt: skip
         for axis in sorted({t.axis for t in value.reduced} - {o.axis for o in self.ensures.over}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")
 
@@ -195,6 +199,7 @@ def complete(
     site: Site,
     terms: tuple[Term, ...],
     over: Over,
+    *,
     obligation: Obligation,
     matters: tuple[Formula, ...] = (),
 ) -> None:
@@ -225,4 +230,4 @@ def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete)
         obligation.block(reason)
         return
     for axis, extent in stmt.sets:
-        complete(cx, state, site, frag.reduced, Over(axis=axis, extent=extent), obligation)
+        complete(cx, state, site, frag.reduced, Over(axis=axis, extent=extent), obligation=obligation)

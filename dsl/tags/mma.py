@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from argus.dsl.diagnostics import FixClass, Span
-from argus.dsl.ir import MmaInto
+from argus.dsl.ir import MmaInto, Ref
 from argus.dsl.layout import Accumulator, OperandMap, Side
 from argus.dsl.layout.affine import Formula, conjunction, ge, negation
 from argus.dsl.tags import domain
@@ -16,7 +16,7 @@ from argus.dsl.tags.columns import Column, Difference, column, differences, valu
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Acc, Comp, Term, Tile, Top, Value
 from argus.dsl.tags.obligations import Finding, Obligation
-from argus.dsl.tags.slips import slip
+from argus.dsl.tags.slips import Fix, slip
 from argus.dsl.tags.state import State
 from argus.dsl.targets.atoms import ATOMS
 
@@ -24,8 +24,8 @@ from argus.dsl.targets.atoms import ATOMS
 def mma_into(cx: Context, state: State, site: Site, stmt: MmaInto) -> None:
     """`acc += mma(a, b)`."""
     rule = _Mma(cx, state, site.span, cx.registry.get("conformity", site.number))
-    acc, a, b = (state.frags.get(getattr(x, "name", x)) for x in (stmt.acc, stmt.a, stmt.b))
-    assert acc is not None
+    acc = state.frags[stmt.acc]
+    a, b = (state.frags.get(x.name) if isinstance(x, Ref) else None for x in (stmt.a, stmt.b))
     reason = next((f.reason for f in (acc, a, b) if isinstance(f, Top)), "")
     if not reason and not (isinstance(acc, Acc) and isinstance(a, Tile) and isinstance(b, Tile)):
         reason = f"the operands of line {site.span.line} are not what an MMA reads in this slice of the checker"
@@ -146,8 +146,8 @@ class _Mma:
                 if x is b:
                     text = f"operands 'a' and 'b' carry different {axis} in the same k slot"
                 sides = [(o.name, o.tile, o.k) for o in (a, b)]
-                fix_class, fix = slip(self.cx, axis, d, sides, x.tile)
-                self._differ(d, x, axis, text, fix_class, fix, self._visible(a, b, d))
+                fix = slip(self.cx, axis, d, sides, x.tile)
+                self._differ(d, x, axis, text, fix=fix, matters=self._visible(a, b, d))
             if found:
                 raise _Failed
 
@@ -157,8 +157,8 @@ class _Mma:
         x: _Operand,
         axis: str,
         text: str,
-        fix_class: FixClass,
-        fix: str,
+        *,
+        fix: Fix,
         matters: tuple[Formula, ...],
     ) -> None:
         """Record that tags differ under a condition."""
@@ -169,7 +169,7 @@ class _Mma:
         finding = Finding(
             text, self.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want, self.state),
             got=cx.shown(d.got, self.state), component=axis, producer=producer, wrong=d.count, total=int(d.where.size),
-            pattern=pattern(d), fix_class=fix_class, fix=fix, matters=matters,
+            pattern=pattern(d), fix_class=fix[0], fix=fix[1], matters=matters,
             hops=cx.hops((producer, "loaded from global memory"), (self.span, f"multiplied as operand {x.name!r}")),
         )  # fmt: skip
         cx.must(self.obligation, self.state, negation(d.bad), "table", lambda: finding)
@@ -186,7 +186,7 @@ class _Mma:
             for d in found:
                 text = f"tag {name} of operand {x.name!r} changes along k"
                 fix = f"operand {x.name!r} needs the transposed view: rows by {axis}"
-                self._differ(d, x, name, text, "operand transposed", fix, self._visible(x, x, d))
+                self._differ(d, x, name, text, fix=("operand transposed", fix), matters=self._visible(x, x, d))
             if found:
                 raise _Failed
             if free.which is not None:
@@ -211,12 +211,11 @@ class _Mma:
                 failed = True
                 index = (d.first[0], 0)
                 d2 = Difference(d.bad, d.where, index, d.want, d.got)
-                constant = (d.got - d.want).is_const
+                fix_class: FixClass = "stage off by n" if (d.got - d.want).is_const else "operand transposed"
                 self._differ(
                     d2, x, want.axis, f"the accumulator's {word} tag {want.axis} changes between accumulations",
-                    "stage off by n" if constant else "operand transposed",
-                    f"load operand {x.name!r} from the same {want.axis} tile in every iteration",
-                    (conjunction(self._inside(x.tile, index)),),
+                    fix=(fix_class, f"load operand {x.name!r} from the same {want.axis} tile in every iteration"),
+                    matters=(conjunction(self._inside(x.tile, index)),),
                 )  # fmt: skip
         if failed:
             raise _Failed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from argus.dsl.diagnostics import Span
 from argus.dsl.ir import (
     Arrive,
     AssertComplete,
@@ -65,10 +66,10 @@ def _statement(registry: Registry, site: Site, node: Node, types: Types, copied:
     add, n = registry.add, site.number
     match node:
         case Assign(value=Load(view=view) as value):
-            _read(registry, n, view, f"load({show_value(view)})", value, types, copied)
+            _read(registry, n, view, f"load({show_value(view)})", span=value.span, types=types, copied=copied)
         case Assign(value=Operand(src=src) as value) if not _is_fragment(src, types):
             text = f'{show_value(src)}.operand("{value.side}", {value.acc}, {show_expr(value.ks)})'
-            _read(registry, n, src, text, value, types, copied)
+            _read(registry, n, src, text, span=value.span, types=types, copied=copied)
         case Store(view=view, value=value):
             text = f"store({show_value(view)}, {show_value(value)})"
             add("bounds", n, f"{text} stays inside its view", node.span)
@@ -103,8 +104,9 @@ def _is_fragment(src: View, types: Types) -> bool:
     return isinstance(src, Ref) and src.name not in types.buffers and src.name not in types.params
 
 
-def _read(registry: Registry, n: int, view: View, text: str, node: Node, types: Types, copied: frozenset[str]) -> None:
-    span = node.span
+def _read(
+    registry: Registry, n: int, view: View, text: str, *, span: Span, types: Types, copied: frozenset[str]
+) -> None:
     registry.add("bounds", n, f"{text} stays inside its view", span)
     if root(view) in types.buffers:
         registry.add("init", n, f"{text} reads initialised cells", span)

@@ -12,13 +12,13 @@ from argus.dsl.layout.affine import (
     Eq,
     Formula,
     conjunction,
-    entails,
     ge,
     negation,
     substitute_affine,
     substitute_formula,
     var,
 )
+from argus.dsl.layout.entail import entails
 from argus.dsl.tags.domain import (
     ELEMENT_BITS,
     ELEMENT_MASK,

@@ -28,7 +28,7 @@ def load(cx: Context, state: State, site: Site, view: View, made: FragType) -> F
     if cells is None:
         return Top(made, f"depends on {cx.registry.get('bounds', site.number).place}")
     places = cx.places(made)
-    cx.note_access(site, cells.buffer, cells.flat, made, "read", "")
+    cx.note_access(site, cells.buffer, cells.flat, made, direction="read")
     return read_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), made.shape, made)
 
 
@@ -57,7 +57,7 @@ def operand(cx: Context, state: State, site: Site, value: Operand, made: FragTyp
         raise Outside("an operand of another height than its accumulator")
     places = cx.places(made)
     index = np.ascontiguousarray(cells.index[:, columns]).ravel()
-    cx.note_access(site, cells.buffer, index, made, "read", columns.start)
+    cx.note_access(site, cells.buffer, index, made, direction="read", key=columns.start)
     return read_shared(cx, state, Touch(site, cells.buffer, index, places.waves, places), made.shape, made)
 
 
@@ -79,7 +79,7 @@ def store(cx: Context, state: State, site: Site, stmt: Store, frag: Fragment) ->
     if isinstance(frag, Same) or frag.type is None or frag.type.shape != cells.index.shape:
         raise Outside("a store of uniform or unknown registers to shared memory")
     places = cx.places(frag.type)
-    cx.note_access(site, cells.buffer, cells.flat, frag.type, "write", "")
+    cx.note_access(site, cells.buffer, cells.flat, frag.type, direction="write")
     write_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), _codes(cx, frag))
 
 

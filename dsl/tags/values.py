@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -109,7 +110,7 @@ def _combine_accs(made: FragType, accs: list[Acc], *, sums: bool) -> Fragment:
     return replace(first, type=made)
 
 
-def _combine_tiles(cx: Context, made: FragType, parts: list[Fragment], *, sums: bool) -> Fragment:
+def _combine_tiles(cx: Context, made: FragType, parts: Sequence[Fragment], *, sums: bool) -> Fragment:
     tiles = [as_tile(cx, p) for p in parts]
     values = list[Value]()
     for tile in tiles:

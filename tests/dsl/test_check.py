@@ -15,12 +15,14 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 REFERENCE = KERNELS / "reference"
 SINGLE = (REFERENCE / "gemm_single.py").read_text("utf-8")
 DOUBLE = (REFERENCE / "gemm_double.py").read_text("utf-8")
-HEAD = '''@kernel(target="gfx942", waves=4)
+HEAD = """@kernel(target="gfx942", waves=4)
 def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
     where(K % 8 == 0, N % 4 == 0)
     ensures(C[m, n], over(k, K), uses=(A, B))
-'''
-PEELED = HEAD + '''
+"""
+PEELED = (
+    HEAD
+    + """
     bm, bn = block(cdiv(M, 64), cdiv(N, 64))
     As, Bs = shared(bf16, 2, 64, 32), shared(bf16, 2, 64, 32)
     acc = mma_acc("32x32x8", 64, 64, grid=(2, 2))
@@ -38,7 +40,8 @@ PEELED = HEAD + '''
         x, y = As[(cdiv(K, 32) - 1) % 2].operand("a", acc, ks), Bs[(cdiv(K, 32) - 1) % 2].operand("b", acc, ks)
         acc += mma(x, y)
     store(C.tile(64, 64)[bm, bn], acc)
-'''
+"""
+)
 
 
 def verdicts(report: CheckReport) -> dict[str, list[str]]:
@@ -53,7 +56,17 @@ def test_reference_kernels_are_proved(name: str) -> None:
     report = check(REFERENCE / f"{name}.py")
     assert report.ok, report.render((REFERENCE / f"{name}.py").read_text("utf-8"))
     kinds = set(verdicts(report))
-    assert kinds >= {"conformity", "completeness", "init", "race", "bounds", "epilogue", "coverage", "written", "overflow"}
+    assert kinds >= {
+        "conformity",
+        "completeness",
+        "init",
+        "race",
+        "bounds",
+        "epilogue",
+        "coverage",
+        "written",
+        "overflow",
+    }
     assert ("wait" in kinds) == ("dma" in name)
     assert not report.assumed
     assert not report.widened
@@ -76,7 +89,9 @@ def test_stages_may_follow_any_modulus() -> None:
 
 
 def test_a_nested_loop_over_column_tiles() -> None:
-    text = HEAD.replace("waves=4", "waves=1") + '''
+    text = (
+        HEAD.replace("waves=4", "waves=1")
+        + """
     bm = block(cdiv(M, 32))
     As, Bs = shared(bf16, 32, 16), shared(bf16, 32, 16)
     for nt in range(cdiv(N, 32)):
@@ -89,7 +104,8 @@ def test_a_nested_loop_over_column_tiles() -> None:
                 acc += mma(As.operand("a", acc, ks), Bs.operand("b", acc, ks))
             barrier()
         store(C.tile(32, 32)[bm, nt], acc)
-'''
+"""
+    )
     report = check(text)
     assert report.ok, report.render(text)
     short = text.replace("range(cdiv(N, 32))", "range(N // 32)")
@@ -169,9 +185,7 @@ def test_without_replay_a_violation_is_not_called_one() -> None:
     assert report.count("unknown") == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "construct"), [("attention_gfx942", "as_operand(...)"), ("rmsnorm", "reduce(...)")]
-)
+@pytest.mark.parametrize(("name", "construct"), [("attention_gfx942", "as_operand(...)"), ("rmsnorm", "reduce(...)")])
 def test_constructs_outside_the_slice_are_named_and_never_proved(name: str, construct: str) -> None:
     report = check(REFERENCE / f"{name}.py")
     assert not report.ok
@@ -209,7 +223,7 @@ def test_what_is_no_kernel_is_a_diagnostic() -> None:
 
 
 def test_a_counterexample_says_who_where_and_what() -> None:
-    report = check(DOUBLE.replace("[kt % 2].operand(\"a\"", "[(kt + 1) % 2].operand(\"a\""))
+    report = check(DOUBLE.replace('[kt % 2].operand("a"', '[(kt + 1) % 2].operand("a"'))
     init = next(c for c in report.counterexamples if c.kind == "init")
     assert (init.buffer, init.stage, init.element) == ("As", 1, (0, 0))
     assert init.sizes == {"M": 1, "N": 4, "K": 8}  # the smallest that the preconditions allow

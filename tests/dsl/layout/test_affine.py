@@ -11,18 +11,17 @@ from argus.dsl.layout.affine import (
     TRUE,
     Affine,
     affine,
-    entails,
     evaluate_affine,
     evaluate_formula,
     floordiv,
     formula,
     ge,
-    lower_bound,
     negation,
     substitute_affine,
     substitute_formula,
     var,
 )
+from argus.dsl.layout.entail import entails, lower_bound
 
 NAMES = ("K", "kt", "bm")
 

@@ -60,6 +60,6 @@ def test_divisions_mean_what_they_mean_in_python(value: int, by: int, result: in
 
 
 @pytest.mark.parametrize(("stop", "goes_on"), [(cdiv(K, 64), True), (K // 64, False)])
-def test_whether_a_loop_always_runs(stop: Op, goes_on: bool) -> None:  # noqa: FBT001 - a table of cases
+def test_whether_a_loop_always_runs(stop: Op, goes_on: bool) -> None:
     never = formula(Op("<=", (stop, Const(0))), {})
     assert Door(("K",), ()).refuted([never]) == goes_on

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from argus.dsl.tags.views import byte_offsets
 _REFERENCE = Path(__file__).parents[2] / "kernels" / "reference"
 
 # row bytes, layout, cycles of an operand read with 16x16 and with 32x32 atoms, cycles of a row-order b128 write
-SIMULATED = (
+SIMULATED: tuple[tuple[int, dict[str, Any], int, int, int], ...] = (
     (64, {}, 16, 32, 8),
     (64, {"pad": 8}, 16, 8, 16),
     (64, {"pad": 16}, 8, 16, 16),
@@ -46,10 +47,8 @@ def _cycles(shared: Shared, hardware: OperandMap | Linear, columns: int, directi
 
 
 @pytest.mark.parametrize(("row_bytes", "layout", "read16", "read32", "write"), SIMULATED)
-def test_ways_of_known_layouts(
-    row_bytes: int, layout: dict[str, object], read16: int, read32: int, write: int
-) -> None:
-    shared = replace(Shared(dtype="bf16", shape=(64, row_bytes // 2)), **layout)  # pyright: ignore[reportArgumentType]
+def test_ways_of_known_layouts(row_bytes: int, layout: dict[str, Any], read16: int, read32: int, write: int) -> None:
+    shared = replace(Shared(dtype="bf16", shape=(64, row_bytes // 2)), **layout)
     for atom, depth, want in (("16x16x16", 32, read16), ("32x32x8", 16, read32)):
         operand = OperandMap("a", Accumulator(atom, 64, 64, (1, 1)), pack=2)
         assert _cycles(shared, operand, depth, "read") == want

@@ -43,9 +43,7 @@ def test_checker_and_interpreter_place_every_element_alike(
 
 
 @pytest.mark.parametrize(("hardware", "shape", "threads"), MAPS)
-def test_wave_sets_name_the_waves_that_hold_an_element(
-    hardware: FragMap, shape: tuple[int, ...], threads: int
-) -> None:
+def test_wave_sets_name_the_waves_that_hold_an_element(hardware: FragMap, shape: tuple[int, ...], threads: int) -> None:
     table = places(hardware, shape, threads)
     for element in (0, 1, int(np.prod(shape)) // 2, int(np.prod(shape)) - 1):
         waves = {int(t) // 64 for t in np.argwhere(table.element == element)[:, 0]}

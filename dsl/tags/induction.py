@@ -1,4 +1,4 @@
-"""Loops and branches: symbolic trip counts by induction, conditions by splitting the path.
+"""Loops of symbolic trip count, by induction.
 
 A loop of symbolic trip count runs in rounds of S iterations, S the least common multiple of the moduli that its body
 applies to the loop variable: iteration = start + S*q + p. Rounds are interpreted one after the other with q = 0, 1, …
@@ -9,15 +9,12 @@ phases of a first round, or of the symbolic one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from math import lcm
 
 import numpy as np
 
-from argus.dsl.ir import For, If, Stmt
-from argus.dsl.ir.rewrite import walk_body
-from argus.dsl.layout import Const, Op, names
+from argus.dsl.ir import For, Stmt
 from argus.dsl.layout.affine import (
     Affine,
     Formula,
@@ -25,12 +22,12 @@ from argus.dsl.layout.affine import (
     eq,
     formula_symbols,
     ge,
-    negation,
     var,
 )
-from argus.dsl.tags.context import Context, Frame
+from argus.dsl.tags.context import Context, Frame, block_all
 from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Acc, Term, Tile, Top, Value, value_variables
 from argus.dsl.tags.obligations import Box
+from argus.dsl.tags.period import period_of
 from argus.dsl.tags.state import (
     Delta,
     Growth,
@@ -47,7 +44,6 @@ from argus.dsl.tags.state import (
 
 Run = Callable[[tuple[Stmt, ...], list[State]], list[State]]
 
-CONCRETE_TRIPS = 16  # loops of at most so many iterations are executed one by one
 KNOWN_ROUNDS = 3  # rounds tried before a loop counts as not inductive
 MAX_PERIOD = 32
 MAX_PATHS = 16
@@ -66,80 +62,16 @@ class Live:
     memory: bool
 
 
-def branch(cx: Context, stmt: If, state: State, run: Run) -> list[State]:
-    """Both ways that are possible; one state again if they leave the same behind."""
-    condition, names = cx.condition(stmt.condition), frozenset(state.frags)
-    if state.evident(condition):
-        return _scoped(names, run(stmt.body, [state]))
-    if state.refutes(condition):
-        return _scoped(names, run(stmt.orelse, [state]))
-    ends = list[State]()
-    for body, fact in ((stmt.body, condition), (stmt.orelse, negation(condition))):
-        path = state.fork()
-        path.assume(fact)
-        if cx.oracle.consistent(path.hypotheses()):
-            ends += _scoped(names, run(body, [path]))
-    return ends
-
-
-def _scoped(names: Collection[str], ends: list[State]) -> list[State]:
+def scoped(names: Collection[str], ends: list[State]) -> list[State]:
     """Names introduced inside end with the block."""
     for end in ends:
         end.frags = {name: frag for name, frag in end.frags.items() if name in names}
     return ends
 
 
-def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:
-    """`range` and `unroll`."""
-    name = stmt.targets[0]
-    symbol = f"{name}@{cx.site_of(stmt).number}"
-    state = forget(cx, state, symbol)  # first: the bounds must not speak of an earlier run of this loop
-    bounds = [state.reduce(cx.evaluate(e)) for e in stmt.bounds]
-    start, stop = bounds if len(bounds) == 2 else (Affine(), bounds[0])
-    outer = cx.env.get(name)
-    try:
-        trips = stop - start
-        if trips.is_const and (stmt.kind == "unroll" or trips.const <= CONCRETE_TRIPS):
-            return _each(cx, stmt, state, run, start, trips.const)
-        return _Induction(cx, stmt, state, run, start, stop, live).solve()
-    finally:
-        if outer is None:
-            cx.env.pop(name, None)
-        else:
-            cx.env[name] = outer
-
-
-def _each(cx: Context, stmt: For, state: State, run: Run, start: Affine, trips: int) -> list[State]:
-    name = stmt.targets[0]
-    states, names = [state], frozenset(state.frags)
-    cx.frames.append(Frame(name, start, "", 1))
-    for i in range(trips):
-        cx.env[name] = start + i
-        states = _scoped(names, run(stmt.body, states))
-    cx.frames.pop()
-    return states
-
-
-def period_of(body: Iterable[Stmt], name: str) -> int:
-    """The least common multiple of the moduli and divisors that index expressions apply to a loop variable."""
-    found = 1
-    for node in walk_body(tuple(body)):
-        for field in node.__dataclass_fields__:
-            found = lcm(found, _moduli(getattr(node, field), name))
-    return found
-
-
-def _moduli(value: object, name: str) -> int:
-    match value:
-        case Op(kind, args):
-            inner = lcm(*(_moduli(a, name) for a in args))
-            if kind in ("%", "//", "cdiv") and isinstance(args[1], Const) and args[1].value and name in names(args[0]):
-                return inner * abs(args[1].value)  # a quotient taken modulo c repeats after the product
-            return inner
-        case tuple():
-            return lcm(*(_moduli(v, name) for v in value))
-        case _:
-            return 1
+def symbol_of(cx: Context, stmt: For) -> str:
+    """The name of a loop's round counter."""
+    return f"{stmt.targets[0]}@{cx.site_of(stmt).number}"
 
 
 @dataclass(slots=True, eq=False)
@@ -160,12 +92,14 @@ class _Exit:
     trace: tuple[Delta, ...]
 
 
-class _Induction:
-    def __init__(self, cx: Context, stmt: For, state: State, run: Run, start: Affine, stop: Affine, live: Live) -> None:
+class Induction:
+    def __init__(
+        self, cx: Context, stmt: For, state: State, run: Run, *, start: Affine, stop: Affine, live: Live
+    ) -> None:
         self.cx, self.stmt, self.run, self.start, self.stop, self.live = cx, stmt, run, start, stop, live
         self.name = stmt.targets[0]
         number = cx.site_of(stmt).number
-        self.symbol, self.bound = f"{self.name}@{number}", f"{self.name}#{number}"  # free in a round, bound in a sum
+        self.symbol, self.bound = symbol_of(cx, stmt), f"{self.name}#{number}"  # free in a round, bound in a sum
         self.q = var(self.symbol)
         self.period = period_of(stmt.body, self.name)
         self.entry = state
@@ -245,7 +179,7 @@ class _Induction:
 
     def _phase(self, path: _Path) -> list[_Path]:
         before = seal(path.state)
-        ends = _scoped(self.entry.frags, self.run(self.stmt.body, [path.state]))
+        ends = scoped(self.entry.frags, self.run(self.stmt.body, [path.state]))
         return [_Path(end, (*path.trace, delta(before, end))) for end in ends]
 
     def _note_exit(self, path: _Path, form: Affine, known: int | None, phase: int) -> None:
@@ -269,7 +203,7 @@ class _Induction:
         return moved
 
     def _steady(self, ends: list[_Path], first: int) -> tuple[Delta, ...] | None:
-        """What each phase adds in all rounds from `first` on, if the state is the same then up to the round's number."""
+        """What each phase adds in all rounds from `first` on, if only the round's number tells their states apart."""
         heads = list[_Path]()
         assumed = list[tuple[tuple[Formula, ...], dict[str, tuple[Affine, Affine]]]]()
         for end in ends:
@@ -318,7 +252,9 @@ class _Induction:
         if steady is None:
             return self._leave_concretely()
         uniform = all(
-            self._at(d, k) == self._at(s, k) for k, trace in enumerate(traces) for d, s in zip(trace, steady, strict=True)
+            self._at(d, k) == self._at(s, k)
+            for k, trace in enumerate(traces)
+            for d, s in zip(trace, steady, strict=True)
         )
         begin = 0 if uniform else first
         known = [] if uniform else [self._at(d, k) for k, trace in enumerate(traces) for d in trace]
@@ -332,7 +268,9 @@ class _Induction:
             elif e.round is not None:
                 self._settle(e)
             elif usual:
-                self._set_history(e.state, [*known, *(self._all(d, self._runs(p, begin)) for p, d in enumerate(steady))])
+                self._set_history(
+                    e.state, [*known, *(self._all(d, self._runs(p, begin)) for p, d in enumerate(steady))]
+                )
             else:
                 earlier = conjunction((ge(self.q - begin), ge(var(_NOW) - self.q - 1)))
                 now = {_NOW: self.q}
@@ -410,14 +348,6 @@ def _fix(state: State, stop: Affine, form: Affine) -> None:
             rest = stop - alone * c
             state.fixed[atom.text] = (alone, (form - rest) * c)
             return
-
-
-def block_all(cx: Context, body: tuple[Stmt, ...], reason: str) -> None:
-    """Nothing can be decided about these statements."""
-    for node in walk_body(body):
-        if id(node) in cx.sites:
-            for obligation in cx.registry.at(cx.sites[id(node)].number):
-                obligation.block(reason)
 
 
 def forget(cx: Context, state: State, symbol: str) -> State:

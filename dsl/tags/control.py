@@ -1,0 +1,57 @@
+"""Control flow: conditions by splitting the path, short loops iteration by iteration, the others by induction."""
+
+from __future__ import annotations
+
+from argus.dsl.ir import For, If
+from argus.dsl.layout.affine import Affine, negation
+from argus.dsl.tags.context import Context, Frame
+from argus.dsl.tags.induction import Induction, Live, Run, forget, scoped, symbol_of
+from argus.dsl.tags.state import State
+
+CONCRETE_TRIPS = 16  # loops of at most so many iterations are executed one by one
+
+
+def branch(cx: Context, stmt: If, state: State, run: Run) -> list[State]:
+    """Both ways that are possible; one state again if they leave the same behind."""
+    condition, names = cx.condition(stmt.condition), frozenset(state.frags)
+    if state.evident(condition):
+        return scoped(names, run(stmt.body, [state]))
+    if state.refutes(condition):
+        return scoped(names, run(stmt.orelse, [state]))
+    ends = list[State]()
+    for body, fact in ((stmt.body, condition), (stmt.orelse, negation(condition))):
+        path = state.fork()
+        path.assume(fact)
+        if cx.oracle.consistent(path.hypotheses()):
+            ends += scoped(names, run(body, [path]))
+    return ends
+
+
+def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:
+    """`range` and `unroll`."""
+    name = stmt.targets[0]
+    state = forget(cx, state, symbol_of(cx, stmt))  # first: the bounds must not speak of an earlier run of this loop
+    bounds = [state.reduce(cx.evaluate(e)) for e in stmt.bounds]
+    start, stop = bounds if len(bounds) == 2 else (Affine(), bounds[0])
+    outer = cx.env.get(name)
+    try:
+        trips = stop - start
+        if trips.is_const and (stmt.kind == "unroll" or trips.const <= CONCRETE_TRIPS):
+            return _each(cx, stmt, state, run, start=start, trips=trips.const)
+        return Induction(cx, stmt, state, run, start=start, stop=stop, live=live).solve()
+    finally:
+        if outer is None:
+            cx.env.pop(name, None)
+        else:
+            cx.env[name] = outer
+
+
+def _each(cx: Context, stmt: For, state: State, run: Run, *, start: Affine, trips: int) -> list[State]:
+    name = stmt.targets[0]
+    states, names = [state], frozenset(state.frags)
+    cx.frames.append(Frame(name, start, "", 1))
+    for i in range(trips):
+        cx.env[name] = start + i
+        states = scoped(names, run(stmt.body, states))
+    cx.frames.pop()
+    return states

@@ -107,7 +107,8 @@ def _swizzle(name: str, buffer: Shared, span: Span, *, staged: bool) -> Iterator
             Code.BAD_SHAPE, span, message, f"at most xor({_most(row // swizzle.unit)}, unit={swizzle.unit})"
         )
     elif (staged or len(buffer.shape) > 2) and len(buffer.shape) >= 2:
-        period = swizzle.chunks * swizzle.rows_for(row_bytes)
+        pitch_bytes = (row + buffer.pad) * DTYPE_BYTES[buffer.dtype]
+        period = swizzle.chunks * swizzle.rows_for(pitch_bytes)
         if buffer.shape[-2] % period:
             message = f"the swizzle of `{name}` repeats every {period} rows, a stage has {buffer.shape[-2]}"
             yield diagnostic(Code.BAD_SHAPE, span, message, "so that every stage is permuted alike, use fewer chunks")

@@ -110,7 +110,7 @@ WORDS = re.findall(
     """load store A B C M N K kt ks acc st nx r a b x y 0 1 2 3 7 8 16 32 64 128 256 0.0 -inf As Bs T bm bn m n k f16 bf16
     f32 i32 range unroll tiles cdiv min max operand rows cols tile gather scatter mma silu select mask to""",
 )
-SCRAPS = [
+SCRAPS = ["**", "1e400", "9999999", "\0", "é", "·", "lambda", "if", "None", "...", "\\", "'", '"""', "#", "\n"]
     "**",
     "1e400",
     "99999999",

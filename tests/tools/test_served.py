@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,10 @@ def kernel(of: Problem | None = None) -> str:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Served:
+def served(tmp_path: Path) -> Iterator[Served]:
     """Tools whose workers start only if something is compiled."""
-    return Served(open_toolbox(cache=tmp_path / "cache"), tmp_path / "cache")
+    with open_toolbox(cache=tmp_path / "cache") as toolbox:
+        yield Served(toolbox, tmp_path / "cache")
 
 
 def refusal(answer: Answer[TestReport]) -> Refusal:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from argus.agents.repair import indices, sites, sync
-from argus.agents.repair.discipline import disciplined
+from argus.agents.repair.discipline import disciplined, keeps_order
 from argus.agents.repair.mirror import completed
 from argus.dsl.diagnostics import Counterexample, FixClass, Span
 
@@ -84,12 +84,13 @@ def candidates(text: str, found: Counterexample, contract: str = "") -> list[str
     by_class = [list(_EDITS[name](kernel, found)) for name in classes]
     own, others = (by_class[0], by_class[1:]) if by_class else ([], [])
     mirrored = indices.mirrored(kernel, found)
+    in_order = disciplined(kernel)[:1] if keeps_order(kernel) else []
     # What stands out of the kernel's own pattern explains more than a class alone does.
     edits = [*indices.unrepeated(kernel), *indices.unguarded(kernel, found)]
     if found.fix_class in ("missing wait", "missing barrier"):
-        edits += [*own[:1], *disciplined(kernel)[:1], *mirrored[:1], *own]
+        edits += [*own[:1], *in_order, *mirrored[:1], *own]
     elif found.kind in _MISPLACED:
-        edits += [*disciplined(kernel)[:1], *mirrored[:2], *completed(kernel), *own]
+        edits += [*in_order, *mirrored[:2], *completed(kernel), *own]
     else:
         edits += [*mirrored[:2], *own]
     edits += [edit for listed in others for edit in listed]

@@ -12,6 +12,15 @@ from argus.agents.repair import sites
 from argus.agents.repair.blocks import block_after
 from argus.agents.repair.sites import Kernel, Site
 
+# One slip shows at one index, or at its image for the other operand too; more differ where another order is kept.
+_SLIPS = 2
+
+
+def keeps_order(kernel: Kernel) -> bool:
+    """Whether so little is out of order that it may be a slip: else the kernel is of another kind."""
+    indices = [*_steps(kernel), *_pipeline(kernel)]
+    return len({site.line for site, _ in indices}) <= _SLIPS and not _several_a_trip(kernel)
+
 
 def disciplined(kernel: Kernel) -> list[str]:
     """The kernel with every loop and index in order, if that differs; then with loops alone, and indices alone."""
@@ -71,6 +80,11 @@ def _pipeline(kernel: Kernel) -> list[tuple[Site, str]]:
         if moved != site.text:
             found.append((site, moved))
     return found
+
+
+def _several_a_trip(kernel: Kernel) -> bool:
+    """Whether an iteration takes several k-tiles: `2 * kt`, `2 * kt + 1`."""
+    return any(re.search(r"\d+ \* [a-z]|[a-z]\w* \* \d+", s.text) for s in kernel.of("k_tile"))
 
 
 def _filled_before(kernel: Kernel, body: set[int]) -> int:

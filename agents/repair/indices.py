@@ -11,7 +11,7 @@ from argus.agents.repair.blocks import block_after, near
 from argus.agents.repair.discipline import loop_fixes, loop_variable
 from argus.agents.repair.mirror import completed, mended
 from argus.agents.repair.sites import Kernel, Site
-from argus.dsl.diagnostics import Counterexample
+from argus.dsl.diagnostics import Counterexample, Span
 
 
 def stage(kernel: Kernel, found: Counterexample) -> Iterator[str]:
@@ -54,15 +54,15 @@ def swizzle(kernel: Kernel, found: Counterexample) -> Iterator[str]:
 
 def transposed(kernel: Kernel, found: Counterexample) -> Iterator[str]:
     """Operands on their own sides; the stored tile the right way round."""
-    if "load by" in found.fix:
-        yield from _crossed(kernel)
+    if "same index" in found.fix:
+        yield from _crossed(kernel, found)
     if found.kind == "epilogue":
         yield from _outputs(kernel)
         yield from _sides(kernel, found)
     else:
         yield from _sides(kernel, found)
         yield from _outputs(kernel)
-    yield from _crossed(kernel)
+    yield from _crossed(kernel, found)
     yield from _accumulators(kernel)
 
 
@@ -93,11 +93,11 @@ def bounds(kernel: Kernel, found: Counterexample) -> Iterator[str]:
             yield sites.replace(kernel, site, new)
         if (new := re.sub(r"cdiv\((\w+), (\w+)\) [+-] \d+", r"cdiv(\1, \2)", site.text)) != site.text:
             yield sites.replace(kernel, site, new)
-    yield from _counts(kernel)
+    yield from _counts(kernel, found)
     if len(counts := kernel.of("count")) == 2:
         yield sites.replace_all(kernel, [(counts[0], counts[1].text), (counts[1], counts[0].text)])
     yield from loop_fixes(kernel)
-    yield from _crossed(kernel)
+    yield from _crossed(kernel, found)
     yield from _outputs(kernel)
 
 
@@ -128,10 +128,17 @@ def _is_sync(row: str) -> bool:
 
 def mirrored(kernel: Kernel, found: Counterexample) -> list[str]:
     """One operand's statement after the other's: see `mirror`."""
-    return mended(kernel, near(kernel, found))
+    return mended(kernel, near(kernel, found), _blamed(found))
 
 
 # ------------------------------------------------------------------------------------------- pieces
+
+
+def _blamed(found: Counterexample) -> Span | None:
+    """Where the value that is not of this iteration came from; None if neither or both are."""
+    offset = re.compile(r" [+-] \d+$")
+    strays = bool(offset.search(found.got)) and not offset.search(found.want)
+    return found.producer if strays else None
 
 
 def unrepeated(kernel: Kernel) -> Iterator[str]:
@@ -229,20 +236,25 @@ def _stores(kernel: Kernel) -> Iterator[str]:
             yield sites.replace(kernel, site, view)
 
 
-def _counts(kernel: Kernel) -> Iterator[str]:
-    """Block counts that match the tiles of the stored view."""
+def _counts(kernel: Kernel, found: Counterexample) -> Iterator[str]:
+    """Block counts that match the tiles of the stored view; first along the axes in which the witness is not at 0."""
     for out in kernel.of("out"):
         if match := re.search(r"tile\((\w+), (\w+)\)", out.text):
-            for site, size in zip(kernel.of("count"), match.groups(), strict=False):
+            pairs = list(zip(kernel.of("count"), match.groups(), strict=False))
+            if found.element is not None and len(found.element) == len(pairs):
+                pairs = [pairs[i] for i in sorted(range(len(pairs)), key=lambda i, e=found.element: e[i] == 0)]
+            for site, size in pairs:
                 inner = re.match(r"cdiv\((\w+), (\w+)\)", site.text)
                 if inner and inner[2] != size:
                     yield sites.replace(kernel, site, f"cdiv({inner[1]}, {size})")
 
 
-def _crossed(kernel: Kernel) -> Iterator[str]:
-    """An input read at the other block index."""
+def _crossed(kernel: Kernel, found: Counterexample) -> Iterator[str]:
+    """An input read at the other block index; first the tensor along whose axis the witness is off."""
     blocks = _block_names(kernel)
     inputs = [s for s in kernel.of("block_index") if s.owner not in _stored(kernel)]
+    along = set(re.findall(rf"(\w+): \w+\[[^\]]*\b{found.component}:", kernel.text)) if found.component else set[str]()
+    inputs.sort(key=lambda s: s.owner not in along)
     for site in inputs:
         for name in (b for b in blocks if b != site.text):
             same = [s for s in inputs if s.owner == site.owner and s.text == site.text]

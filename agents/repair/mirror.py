@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from argus.agents.repair import sites
+from argus.dsl.diagnostics import Span
 
 # Statements that move or read one operand.
 _STEPS = ("load", "store", "copy_async", "copy", "operand", "shared")
@@ -39,6 +40,10 @@ class Phrase:
     def whole(self) -> str:
         return f"{self.name} = {self.text}" if self.name else self.text
 
+    def holds(self, span: Span) -> bool:
+        """Whether the span begins inside; spans count columns from 1."""
+        return span.line == self.line and self.start < span.col <= self.stop
+
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
@@ -62,21 +67,30 @@ class Mirror:
         return len(sides) == 2
 
 
-def mended(kernel: sites.Kernel, near: Sequence[int]) -> list[str]:
-    """Texts in which one statement became its sibling's image, the likeliest first: near the witness, mixed names."""
+def mended(kernel: sites.Kernel, near: Sequence[int], blamed: Span | None = None) -> list[str]:
+    """Texts in which one statement became its sibling's image, the likeliest first: near the witness, mixed names.
+
+    Args:
+        kernel: The kernel.
+        near: Lines that the witness names.
+        blamed: Where the wrong value of two that differ came from, if the witness tells.
+    """
     tree = _parsed(kernel.text)
     if tree is None:
         return []
     phrases = list(_phrases(tree, kernel))
     mirror = _mirror(tree, phrases)
-    found: list[tuple[tuple[bool, int], str]] = []
+    found: list[tuple[tuple[bool, bool, int], str]] = []
     for a, b in siblings(phrases):
         if _same(mirror.image(a.text), b.text):
             continue
         far = not {a.line, b.line} & set(near)
         for wrong, right in ((a, b), (b, a)):
             doubt = _doubt(wrong, right, mirror, kernel.text)
-            found.append(((far, doubt), _put(kernel, wrong, _keep_rows(mirror.image(right.text), wrong.text))))
+            innocent = blamed is not None and not wrong.holds(blamed)
+            found.append(
+                ((far, innocent, doubt), _put(kernel, wrong, _keep_rows(mirror.image(right.text), wrong.text)))
+            )
     found.sort(key=lambda f: f[0])
     return [text for _, text in found]
 
@@ -115,11 +129,19 @@ def _doubt(wrong: Phrase, right: Phrase, mirror: Mirror, text: str) -> int:
     """Small when `wrong` is the odd one of the two: it mixes the sides, or says what is said nowhere else."""
     if mirror.mixed(wrong) != mirror.mixed(right):
         return 0 if mirror.mixed(wrong) else 3
+    if (repeats := _repeats(wrong, text)) != _repeats(right, text):
+        return 0 if repeats else 3
     odd = set(_WORDS.findall(wrong.text)) - set(_WORDS.findall(mirror.image(right.text)))
     if odd:
         rare = max(len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", text)) for word in odd)
         return 1 if rare <= 1 else 2
     return 1 if len(wrong.text) > len(right.text) else 2
+
+
+def _repeats(phrase: Phrase, text: str) -> bool:
+    """Whether the phrase moves a tile that another one moves as well."""
+    tile = re.search(r"\w+\.tile\([^()]*\)\[[^\[\]]*\]", phrase.text)
+    return tile is not None and text.count(tile[0]) > 1
 
 
 def _mirror(tree: ast.Module, phrases: Sequence[Phrase]) -> Mirror:

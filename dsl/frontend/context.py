@@ -32,7 +32,7 @@ class Context:
         read: Reads any expression; the readers call each other through it.
         fixed: Names that may not be assigned: parameters, size symbols.
         tags: Axis names of the contract.
-        open_names: Take unknown names for fragments, to read a statement out of its kernel.
+        open_names: Take unknown names for integers or fragments, by their place, to read a statement on its own.
     """
 
     source: Source
@@ -122,10 +122,17 @@ class Context:
     # ---------------------------------------------------------------------------------- coercions
 
     def index(self, node: ast.expr) -> Expr:
+        if self.open_names:
+            self._take_for_integers(node)
         item = self.read(self, node)
         if item.kind is not Kind.INDEX:
             raise self.wrong_kind(node, Kind.INDEX, item)
         return cast("Expr", item.value)
+
+    def _take_for_integers(self, node: ast.expr) -> None:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and inner.id not in words.RESERVED and self.scope.get(inner.id) is None:
+                self.scope.bind(inner.id, Item(Kind.INDEX))
 
     def frag(self, node: ast.expr) -> Frag:
         return self.as_frag(node, self.read(self, node))

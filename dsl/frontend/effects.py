@@ -192,6 +192,9 @@ def _assert_complete(ctx: Context, call: ast.Call) -> AssertComplete:
         match keyword.value:
             case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
                 sets.append((axis, ctx.index(stop)))
+            case ast.Call(func=ast.Name(id="range"), args=[_, _]):
+                message = "a set of reduced coordinates starts at 0"
+                raise ctx.error(Code.UNSUPPORTED, keyword.value, message, "write `range(n)`: 0 to n - 1, once each")
             case _:
                 raise ctx.error(
                     Code.BAD_CALL, keyword.value, "a set is needed", "write `range(n)`: 0 to n - 1, once each"

@@ -64,7 +64,9 @@ def parse_function(fn: Callable[..., Any]) -> Kernel:
 
 
 def parse_assertion(text: str, file: str = "<assertion>") -> AssertMatch | AssertComplete:
-    """Read one assertion out of its kernel, such as `assert_match(a.k, b.k)`; names are taken for fragments.
+    """Read one assertion out of its kernel, such as `assert_match(a.k, b.k)`.
+
+    Names are taken for what their place demands: fragments, or integers.
 
     Raises:
         KernelError: If it is anything but one assertion.

@@ -351,6 +351,9 @@ def test_assertion_on_its_own() -> None:
     assert parse_assertion("assert_complete(acc, k=range(128))") == AssertComplete(
         x=Ref(name="acc"), sets=(("k", Const(128)),)
     )
+    sizes = parse_assertion("assert_complete(acc, k=range(cdiv(K, 2) * parts))")
+    assert isinstance(sizes, AssertComplete)
+    assert sizes.sets == (("k", Op("*", (Op("cdiv", (Var("K"), Const(2))), Var("parts")))),)
     for text in ("", "commit()", "assert_match(a.k, b.k); commit()", "a.k == b.k", "assert_match(a.k)", "while x: y"):
         with pytest.raises(KernelError):
             parse_assertion(text)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any, cast
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from argus.dsl.lower.lowered import Lowered, ParamSpec
@@ -23,14 +27,12 @@ BARRIER = 'T.evaluate(T.call_extern("void", "argus_barrier"))'
 
 
 def lowered(text: str) -> Lowered:
-    import tvm  # noqa: PLC0415 - seconds of import, only where a test needs it
-
-    func = tvm.script.from_source(text)
+    func = cast("Any", importlib.import_module("tvm")).script.from_source(text)
     params = (ParamSpec("A", "tensor", "float32"), ParamSpec("C", "tensor", "float32"))
     return Lowered(func, "k", 128, None, False, params, ("1", "1", "1"), "")
 
 
-def run(between: str) -> np.ndarray:
+def run(between: str) -> npt.NDArray[np.float32]:
     a, c = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
     simulate(lowered(EXCHANGE.format(between=between)), {}, {"A": a, "C": c})
     return c
@@ -41,7 +43,7 @@ def test_a_barrier_makes_the_exchange_right() -> None:
 
 
 def test_without_a_barrier_the_exchange_races() -> None:
-    with pytest.raises(SimulationFault, match="phase of another wave's write"):
+    with pytest.raises(SimulationFault, match="phase of another wave.s write"):
         run("T.evaluate(0)")
 
 
@@ -52,7 +54,7 @@ def test_a_divergent_barrier_is_refused() -> None:
 
 def test_uninitialised_cells_are_refused() -> None:
     text = EXCHANGE.format(between=BARRIER).replace("S[tx] = A[tx]", "S[tx // 2] = A[tx]")
-    with pytest.raises(SimulationFault, match="uninitialised|another wave's write"):
+    with pytest.raises(SimulationFault, match=r"uninitialised|another wave's write"):
         simulate(lowered(text), {}, {"A": np.zeros(128, np.float32), "C": np.zeros(128, np.float32)})
 
 
@@ -76,8 +78,7 @@ def k(A: T.Buffer((128,), "float32"), C: T.Buffer((128,), "float32")):
 
 
 def wait_and_barrier(vmcnt: int) -> str:
-    from tvm.target.codegen import llvm_lookup_intrinsic_id as number  # noqa: PLC0415
-
+    number = cast("Any", importlib.import_module("tvm.target.codegen")).llvm_lookup_intrinsic_id
     wait, barrier = int(number("llvm.amdgcn.s.waitcnt")), int(number("llvm.amdgcn.s.barrier"))
     bits = vmcnt | 0x7 << 4 | 0xF << 8
     return "; ".join(
@@ -93,7 +94,7 @@ def test_a_waited_copy_is_visible_after_the_barrier() -> None:
 
 
 def test_a_copy_left_in_flight_is_not() -> None:
-    with pytest.raises(SimulationFault, match="uninitialised|before its copy"):
+    with pytest.raises(SimulationFault, match=r"uninitialised|before its copy"):
         simulate(
             lowered(COPY.format(between=wait_and_barrier(1))),
             {},

@@ -85,9 +85,9 @@ class Replayer:
         indices = [name for name, _ in self.blocks]
         block = tuple(witness.model.get(name, 0) for name in indices)
         whole = obligation.kind == "coverage"
-        shown = self._shown(program, obligation, None if whole else (block,))
+        shown = self._shown(program, obligation, None if whole else (block,), witness.model)
         if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:
-            shown = self._shown(program, obligation, None)
+            shown = self._shown(program, obligation, None, witness.model)
         if shown is None:
             return None
         return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
@@ -110,13 +110,15 @@ class Replayer:
                 return None
         return self._programs[key]
 
-    def _shown(self, program: Program, obligation: Obligation, blocks: Blocks) -> Shown | None:
+    def _shown(
+        self, program: Program, obligation: Obligation, blocks: Blocks, model: Mapping[str, int]
+    ) -> Shown | None:
         wanted = SHOWN_BY.get(obligation.kind, ())
         hazard = None not in wanted
         for policy in HAZARD_POLICIES if hazard else HAZARD_POLICIES[:3]:
             if self.executions >= MOST_EXECUTIONS:
                 return None
-            outcome, inputs = self._run(program, policy, blocks)
+            outcome, inputs = self._run(program, policy, blocks, model)
             faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))
             if faults and (hazard or _distance(faults[0], obligation) < _ELSEWHERE):
                 return Shown(policy, faults[0])
@@ -127,22 +129,25 @@ class Replayer:
                     return Shown(policy, faults[0])
         return None
 
-    def _run(self, program: Program, policy: Policy, blocks: Blocks) -> tuple[Outcome, dict[str, Floats | float]]:
-        inputs = self._inputs(program)
-        key = (tuple(program.sizes.items()), policy, blocks)
+    def _run(
+        self, program: Program, policy: Policy, blocks: Blocks, model: Mapping[str, int]
+    ) -> tuple[Outcome, dict[str, Floats | float]]:
+        inputs = self._inputs(program, model)
+        integers = tuple(value for value in inputs.values() if isinstance(value, int))
+        key = (tuple(program.sizes.items()), integers, policy, blocks)
         if key not in self._outcomes:
             self.executions += 1
             self._outcomes[key] = execute(program, inputs, policy, blocks=blocks)
         return self._outcomes[key], inputs
 
-    def _inputs(self, program: Program) -> dict[str, Floats | float]:
+    def _inputs(self, program: Program, model: Mapping[str, int]) -> dict[str, Floats | float]:
         rng = np.random.default_rng(self.seed)
         made = dict[str, "Floats | float"]()
         for name, shape in program.shapes.items():
             if name not in program.written:
                 made[name] = rng.standard_normal(shape)
-        for name in program.scalars:
-            made[name] = float(rng.uniform(0.5, 1.5))
+        for name, param in program.scalars.items():
+            made[name] = model.get(name, 1) if param.dtype == "i32" else float(rng.uniform(0.5, 1.5))
         return made
 
     # --------------------------------------------------------------------------------------- comparing

@@ -137,12 +137,12 @@ class _Walker:
         """A construct that this slice does not model: what it may have touched is unknown from here on."""
         reason = f"{construct} (line {stmt.span.line}) is outside this slice of the checker"
         block_all(self.cx, (stmt,), reason)
-        touches_memory = not isinstance(stmt, Assign) or isinstance(stmt.value, Load | Operand)
-        if touches_memory:
-            # Later accesses cannot be told to be ordered after what this one did.
-            state.lost = reason
+        if not isinstance(stmt, Assign) or isinstance(stmt.value, Load | Operand):
+            state.lost = reason  # later accesses cannot be told to be ordered after what this one did
             return
-        assert isinstance(stmt, Assign)
+        if any(target not in self.cx.types.frags for target in stmt.targets):
+            state.lost = reason  # an index of unknown value, or a view
+            return
         for target in stmt.targets:
             state.frags[target] = Top(self.cx.types.frags.get(target), reason)
 

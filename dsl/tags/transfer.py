@@ -21,6 +21,8 @@ from argus.dsl.tags.views import Cells, GlobalView, Need, Outside, root
 
 def load(cx: Context, state: State, site: Site, view: View, made: FragType) -> Fragment:
     """`load(view, map=)`."""
+    if not made.shape:
+        raise Outside("a loaded scalar")
     if root(view) in cx.types.params:
         at = _global(cx, state, site, view)
         return Tile(global_codes(cx, at, at.shape, site.span), made)

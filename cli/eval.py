@@ -9,15 +9,17 @@ from typing import Annotated
 
 import typer
 
+from argus.agents.models import ModelConfigError
 from argus.cli.output import fail, print_json
 from argus.cli.shapes import parse_shape
 from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.dsl.kernels import make_problem, task_named
 from argus.evals.checker import evaluate_checker, save_faults
+from argus.evals.repair import evaluate_repair
 from argus.evals.table import TableSummary, build, save
 from argus.tools.compile import DEFAULT_CACHE
 
-app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, table.")
+app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, repair, table, search.")
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
@@ -42,6 +44,29 @@ def checker(
             save_faults(report, folder)
         except OSError as error:
             fail("store", error.strerror or str(error), str(folder), json=json)
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.ok else 1)
+
+
+@app.command()
+def repair(
+    seed: Seed = 0,
+    model: Annotated[str, typer.Option(help="Who repairs: offline, or PROVIDER:NAME.")] = "offline",
+    json: Json = False,
+) -> None:
+    """Plant bugs and have the lowering agent repair them, with the counterexample shown and hidden.
+
+    Exit 1: fewer than 80 % are repaired when it is shown, or more than 20 % when it is hidden.
+    """
+    try:
+        report = evaluate_repair(seed=seed, model=model, progress=_Progress("repaired or given up"))
+    except ModelConfigError as error:
+        fail("usage", error.message, "--model", error.hint, json=json)
+    except ToolchainError as error:
+        fail("toolchain", str(error), json=json)
     if json:
         print_json(report)
     else:

@@ -28,7 +28,7 @@ SCHEDULES: Mapping[str, GemmSchedule] = {
     "packed": GemmSchedule(tile=(64, 64, 32), pack=2, vector=16),
     "swizzled": GemmSchedule(tile=(32, 64, 64), grid=(1, 2), pack=2, vector=16, swizzle="xor(8, unit=8, rows=1)"),
     "padded": GemmSchedule(tile=(64, 32, 32), grid=(2, 1), pad=8, regs="agpr"),
-    "swapped": GemmSchedule(tile=(64, 32, 16), grid=(2, 1), swap=True, order="group_m(4)"),
+    "swapped": GemmSchedule(tile=(64, 64, 16), swap=True, order="group_m(4)"),
     "two-stages": GemmSchedule(tile=(64, 32, 16), grid=(2, 1), stages=2),
     "three-stages": GemmSchedule(tile=(32, 32, 32), grid=(2, 2), atom="16x16x16", stages=3),
     "drained": GemmSchedule(tile=(64, 32, 16), grid=(2, 1), staging="dma", stages=2),

@@ -148,6 +148,24 @@ async def test_an_interrupted_run_is_the_same_run_when_it_goes_on(tmp_path: Path
     ]
 
 
+async def test_finished_kernels_are_found_in_the_folder_even_without_checkpoints(tmp_path: Path) -> None:
+    first = await small(tmp_path / "run", seed=4)
+    for path in (tmp_path / "run").glob("checkpoints.sqlite*"):
+        path.unlink()
+    toolbox = FakeToolbox()
+    seen: list[Event] = []
+    again = await aresume(tmp_path / "run", toolbox=toolbox, cards=cards(), track=False, on_event=seen.append)
+    assert toolbox.log.count("compile") == 0
+    assert all(e.reused for e in seen if isinstance(e, Validated))
+    assert [(a.techniques, a.time_us) for a in again.attempts] == [(a.techniques, a.time_us) for a in first.attempts]
+    # Another text under the same number is judged anew.
+    (tmp_path / "run" / "attempts" / "1" / "attempt.json").write_text("{}")
+    for path in (tmp_path / "run").glob("checkpoints.sqlite*"):
+        path.unlink()
+    await aresume(tmp_path / "run", toolbox=toolbox, cards=cards(), track=False)
+    assert toolbox.log.count("compile") == 1
+
+
 async def test_only_budgets_may_change(tmp_path: Path) -> None:
     await small(tmp_path / "run", rounds=1, candidates=1)
     changes: dict[str, Any] = {

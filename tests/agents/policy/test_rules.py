@@ -51,7 +51,8 @@ def test_what_lowering_cannot_help_earns_nothing(fault: str) -> None:
 
 def test_levels_open_from_above() -> None:
     assert open_levels({"global": 0.5, "tile": 0.5, "instruction": 0.5}) == ("global",)
-    assert open_levels({"global": 0.019, "tile": 0.5}) == ("global", "tile")
+    assert open_levels({"global": math.log(1.019), "tile": 0.5}) == ("global", "tile")
+    assert open_levels({"global": math.log(1.021), "tile": 0.5}) == ("global",)
     assert open_levels({"global": 0.0, "tile": 0.01, "instruction": 0.5}) == LEVELS
     assert open_levels({}) == LEVELS
     assert deepest(["instruction", "global"]) == "instruction"

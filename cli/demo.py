@@ -23,8 +23,9 @@ from argus.dsl.interp import Policy, run
 from argus.dsl.kernels import Problem, make_problem, task_named
 from argus.dsl.transform import to_core
 from argus.evals.table import stored
+from argus.graph.record import RunRecord
 from argus.graph.result import AttemptRecord, RunResult
-from argus.graph.run import RUNS, RunRecord, optimize
+from argus.graph.run import RUNS, optimize
 from argus.tools.check import check_invariants
 from argus.tools.results import TestReport
 

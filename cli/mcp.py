@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Never
 
 import typer
 
-from argus.cli.output import fail
+from argus.cli.output import EXIT_CODES, fail
 
 app = typer.Typer()
 
@@ -32,4 +34,11 @@ def mcp(
 
     folder = cache or DEFAULT_CACHE
     with open_toolbox(cache=folder) as toolbox:
+
+        def leave(*_: object) -> Never:
+            # The thread that reads standard input cannot be woken: nothing would unwind before its next line.
+            toolbox.close()
+            os._exit(EXIT_CODES["interrupted"])
+
+        signal.signal(signal.SIGINT, leave)
         make_server(Served(toolbox, folder)).run("stdio")

@@ -21,7 +21,7 @@ from argus.dsl.codegen.report import Report
 from argus.dsl.diagnostics import CheckReport
 from argus.graph.context import problem_of
 from argus.graph.folder import RECORD
-from argus.graph.run import RunRecord
+from argus.graph.record import RunRecord
 from argus.tools.results import TestReport
 from argus.tools.toolbox import open_toolbox
 

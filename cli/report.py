@@ -6,8 +6,8 @@ from pathlib import Path
 
 from argus.evals.table import Table, stored
 from argus.graph.context import problem_of
+from argus.graph.record import RunRecord
 from argus.graph.report import RandomSearch, write_report
-from argus.graph.run import RunRecord
 
 _SEEDS = range(20)
 

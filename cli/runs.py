@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from argus.cli.output import SCHEMA_VERSION, fail, print_json
 from argus.cli.summary import summary
-from argus.graph.run import RUNS, RunRecord
+from argus.graph.record import RunRecord
+from argus.graph.run import RUNS
 
 app = typer.Typer(no_args_is_help=True, help="Past runs: list, show, report, replay.")
 

@@ -6,14 +6,11 @@ Everything is read from the run folder, so a report can be written again at any 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from argus.graph.folder import write_text
+from argus.graph.record import RunRecord
 from argus.graph.report.page import page
 from argus.graph.report.read import RandomSearch, read_run
-
-if TYPE_CHECKING:
-    from argus.graph.run import RunRecord
 
 __all__ = ["REPORT", "RandomSearch", "write_report"]
 

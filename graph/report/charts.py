@@ -13,8 +13,9 @@ from argus.graph.report.markup import Html, h
 from argus.graph.report.read import Judged, RunData
 
 _WIDTH, _HEIGHT = 960, 340
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 178, 16, 46
-_STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 178, 28, 46
+_TICKS = 9  # at most so many on the axis of times
+_STEPS = ((1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
 _LABEL = 15.0  # the least distance between two labels
 
 
@@ -36,13 +37,12 @@ class _Frame:
     @property
     def ticks(self) -> list[float]:
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        fine = [step * 10.0**d for d in decades for step in _STEPS]
-        inside = [t for t in fine if self.low <= t <= self.high]
-        return (
-            inside
-            if len(inside) <= 9
-            else [t for t in inside if round(t / 10 ** math.floor(math.log10(t)), 6) in (1, 2, 5)]
-        )
+        inside: list[float] = []
+        for steps in _STEPS:
+            inside = [t for d in decades for s in steps if self.low <= (t := s * 10.0**d) <= self.high]
+            if len(inside) <= _TICKS:
+                break
+        return inside
 
 
 def progress_chart(run: RunData) -> Html | None:
@@ -115,7 +115,7 @@ def _axes(frame: _Frame) -> Html:
         parts += [_line(x, bottom, x, bottom + 5, "axis"), _text(x, bottom + 19, str(number), "middle")]
     parts.append(_line(_LEFT, bottom, right, bottom, "axis"))
     parts.append(_text((_LEFT + right) / 2, _HEIGHT - 6, "candidate", "middle"))
-    parts.append(_text(8, _TOP + 2, "µs", "start"))
+    parts.append(_text(_LEFT - 8, 12, "µs", "end"))
     return h("g", parts, class_="axes")
 
 

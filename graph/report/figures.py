@@ -51,5 +51,11 @@ def shape_text(sizes: Mapping[str, int]) -> str:
     return "×".join(f"{v:,}".replace(",", " ") if v >= 10_000 else str(v) for v in sizes.values())
 
 
+def ways(name: str) -> str:
+    """A bank conflict figure by its name in a check report: `read_way` is the worst of the reads."""
+    access, _, what = name.partition("_")
+    return f"LDS {access}s, {'worst' if what == 'way' else what} ways"
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

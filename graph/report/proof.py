@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 from argus.dsl.diagnostics import CheckReport, ObligationReport
 from argus.graph.events import Refused
-from argus.graph.report.figures import plural
+from argus.graph.report.figures import plural, ways
 from argus.graph.report.markup import Child, Column, Html, fold, h, listed, table
 from argus.graph.report.read import Judged, RunData
 
@@ -84,12 +84,8 @@ def _assumptions(checked: CheckReport) -> Html:
 
 def _beside(checked: CheckReport) -> Html | None:
     told = [f"{k.replace('_', ' ')} {v:,}" for k, v in checked.resources.items() if isinstance(v, int)]
-    ways = [
-        f"{k.replace('_way', '')} {v}-way"
-        for k, v in checked.bank_conflicts.items()
-        if isinstance(v, int | float) and v > 1
-    ]
-    told.append(f"worst LDS bank conflicts: {', '.join(ways) or 'none'}")
+    slow = [f"{ways(k)} {v:g}" for k, v in checked.bank_conflicts.items() if isinstance(v, int | float) and v > 1]
+    told.append(f"LDS bank conflicts: {', '.join(slow) or 'none'}")
     return h("p", "Reported beside the verdicts: ", "; ".join(told), ".", class_="muted")
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,13 +19,11 @@ from argus.graph.events import Event, Refused, RunStarted, Selected, Validated
 from argus.graph.events import read as read_events
 from argus.graph.facts import change_text
 from argus.graph.folder import RECORD, RunFolder
+from argus.graph.record import RunRecord
 from argus.graph.result import AttemptRecord
 from argus.graph.state import best_of, lower_bound
 from argus.graph.store import Store
 from argus.tools.results import TestReport
-
-if TYPE_CHECKING:
-    from argus.graph.run import RunRecord
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 from itertools import pairwise
 
-from argus.graph.report.figures import gained, timed, times
+from argus.graph.report.figures import gained, timed, times, ways
 from argus.graph.report.markup import Column, Html, fold, h, table
 from argus.graph.report.read import Judged, RunData
 from argus.retrieval.card import Card
@@ -110,7 +110,7 @@ def counters(judged: Judged) -> Iterator[tuple[str, str]]:
     yield "LDS bytes a block", f"{r.lds_bytes:,}"
     yield "waves a SIMD", f"{r.occupancy_waves}"
     for name, way in judged.attempt.bank_conflicts.items():
-        yield f"LDS {name.replace('_way', '')}s, worst ways", f"{way:g}"
+        yield ways(name), f"{way:g}"
     loop = r.main_loop
     for field in ("mfma", "valu", "salu", "lds_read", "lds_write", "vmem_read", "barriers"):
         yield f"{field.replace('_', ' ')} a wave and k-tile", f"{getattr(loop, field) / loop.tiles:g}"

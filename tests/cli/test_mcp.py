@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -87,6 +90,23 @@ async def test_compile_test_and_profile(tmp_path: Path) -> None:
         assert estimate["shape"] == shape
         assert estimate["time_us"] >= estimate["lower_bound_us"]
         assert profiled["text"].startswith("est ")
+
+
+async def test_an_interrupt_ends_the_server_while_it_waits_for_input(tmp_path: Path) -> None:
+    code = "from argus.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "mcp", "--cache", str(tmp_path)]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    await process.stdin.drain()
+    assert json.loads(await process.stdout.readline())["result"]["serverInfo"]["name"] == "argus"
+    process.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(process.wait(), 20) == 130
+    process.stdin.close()
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,8 @@ from argus.dsl.codegen.report import Estimate, MainLoop, Registers, Report, Wait
 from argus.dsl.diagnostics import CheckReport, ObligationReport
 from argus.dsl.kernels import GemmSchedule
 from argus.evals.table import Entry, Table
-from argus.graph.run import RunRecord, optimize
+from argus.graph.record import RunRecord
+from argus.graph.run import optimize
 from argus.tools.results import CompileResult, TestCase, TestReport
 
 # ------------------------------------------------------------------------------- a run with the project's own tools

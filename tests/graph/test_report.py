@@ -18,12 +18,13 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import argus.graph.context
-import argus.graph.run
+import argus.graph.sitting
 from argus.agents.attempt import Attempt
 from argus.dsl.codegen.artifact import Manifest
+from argus.graph.record import RunRecord
 from argus.graph.report import RandomSearch, write_report
 from argus.graph.report.markup import Html, h, markup
-from argus.graph.run import RunRecord, aoptimize
+from argus.graph.run import aoptimize
 from argus.tools.results import TestReport
 
 TITLES = [
@@ -171,7 +172,7 @@ def test_a_report_that_fails_does_not_cost_the_result(tmp_path: Path, monkeypatc
     def fails(*_: object) -> Path:
         raise OSError("disk full")
 
-    monkeypatch.setattr(argus.graph.run, "write_report", fails)
+    monkeypatch.setattr(argus.graph.sitting, "write_report", fails)
     found = asyncio.run(
         aoptimize("gemm", toolbox=FakeToolbox(), cards=cards(), out=tmp_path / "run", rounds=0, track=False)
     )

@@ -53,8 +53,8 @@ def shape_text(sizes: Mapping[str, int]) -> str:
 
 def ways(name: str) -> str:
     """A bank conflict figure by its name in a check report: `read_way` is the worst of the reads."""
-    access, _, what = name.partition("_")
-    return f"LDS {access}s, {'worst' if what == 'way' else what} ways"
+    access, _, what = name.partition("_way")
+    return f"LDS {access}s, {what.strip('_') or 'worst'} ways"
 
 
 def plural(count: int, noun: str) -> str:

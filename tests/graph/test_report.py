@@ -23,6 +23,7 @@ from argus.agents.attempt import Attempt
 from argus.dsl.codegen.artifact import Manifest
 from argus.graph.record import RunRecord
 from argus.graph.report import RandomSearch, write_report
+from argus.graph.report.figures import ways
 from argus.graph.report.markup import Html, h, markup
 from argus.graph.run import aoptimize
 from argus.tools.results import TestReport
@@ -315,6 +316,10 @@ def test_a_missing_or_damaged_file_costs_its_part_alone(folder: Path, name: str,
     if damage == "broken":
         assert str((home / name).relative_to(folder)) in page.text
     assert not (folder / "episodes.sqlite").exists() or name != "episodes.sqlite" or damage == "broken"
+
+
+def test_names_of_conflicts() -> None:
+    assert [ways(n) for n in ("read_way", "write_way_mean")] == ["LDS reads, worst ways", "LDS writes, mean ways"]
 
 
 def test_markup_escapes_all_but_markup() -> None:

@@ -14,7 +14,7 @@ from argus.agents.policy.levels import open_levels
 from argus.agents.policy.stopping import GAIN
 from argus.agents.policy.tuner import Trial, Tuner
 from argus.graph.context import Budget
-from argus.graph.state import RunState, TaskKey, best_of
+from argus.graph.state import SAME_TIME, RunState, TaskKey, best_of
 from argus.retrieval.card import Level
 
 PARENTS = 3
@@ -64,8 +64,11 @@ def parents_of(attempts: Sequence[Attempt], catalogue: Catalogue) -> list[Attemp
     """Up to three kernels to start from: the fastest that differ in their techniques, then the fastest that differ.
 
     Variants of one kernel would otherwise take all places, and a technique that excludes another could never be undone.
+    A step that gained nothing over its own parent is kept out: what pays only together is proposed as a bundle.
     """
-    ranked = sorted((a for a in attempts if a.valid), key=lambda a: (a.time_us or math.inf, a.id))
+    known = {a.id: a for a in attempts}
+    gained = [a for a in attempts if a.valid and _gained(a, known)]
+    ranked = sorted(gained, key=lambda a: (a.time_us or math.inf, a.id))
     by_techniques: dict[object, Attempt] = {}
     by_text: dict[str, Attempt] = {}
     for a in ranked:
@@ -74,6 +77,12 @@ def parents_of(attempts: Sequence[Attempt], catalogue: Catalogue) -> list[Attemp
     distinct = list(by_techniques.values())[:PARENTS]
     others = [a for a in by_text.values() if a not in distinct]
     return sorted([*distinct, *others[: PARENTS - len(distinct)]], key=ranked.index)
+
+
+def _gained(a: Attempt, known: Mapping[int, Attempt]) -> bool:
+    """Whether a kernel beats the one it was made from by more than chance; the start kernel counts as a gain."""
+    gain = gain_of(a, known)
+    return gain is None or gain > math.log(SAME_TIME)
 
 
 def behind(parent: Attempt, best: Attempt | None) -> float:

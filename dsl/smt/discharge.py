@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from argus.dsl.diagnostics import Counterexample
+from argus.dsl.diagnostics import Counterexample, FixClass
 from argus.dsl.layout.affine import TRUE, Affine, Formula, conjunction, evaluate_affine, ge, negation, var
 from argus.dsl.smt.cover import (
     Family,
@@ -36,10 +37,16 @@ class Witness:
     finding: Finding
 
 
-# An assertion may be false and the outputs right all the same; anything else that is not reproduced is our mistake.
-_DOUBT = {"implicit": "internal", "written": "no output shows it"}
+class Replay(Protocol):
+    """Reproduces witnesses in the interpreter."""
 
-Replay = Callable[[Obligation, Witness], Counterexample | None]
+    def __call__(self, obligation: Obligation, witness: Witness) -> Counterexample | None:
+        """The counterexample, if an execution goes wrong as the witness says."""
+        ...
+
+    def must_show(self, obligation: Obligation) -> bool:
+        """Whether an execution would show any violation of the obligation."""
+        ...
 
 
 def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Sequence[str]) -> Verdict:
@@ -61,8 +68,9 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
                 counterexample = replay(obligation, witness)
                 if counterexample is not None:
                     return Refuted(obligation.tier, counterexample)
+                doubt = "internal" if replay.must_show(obligation) else "no output shows it"
                 internal = internal or (
-                    f"{_DOUBT[obligation.origin]}: the analysis finds that {witness.finding.text}, "
+                    f"{doubt}: the analysis finds that {witness.finding.text}, "
                     f"which the interpreter does not reproduce at {_sizes(witness, door)}"
                 )
         except Undecided as e:
@@ -199,14 +207,33 @@ def _described(claim: CoversOnce | WritesOnce, finding: Finding, model: Model) -
     if isinstance(claim, CoversOnce):
         text = f"{finding.component} = {point[0]} is {done.format('summed')}, not once"
         first, last = int(wrong[0][0]), int(wrong[-1][0])
-        run = f"{finding.component} {first} to {last}" if last - first + 1 == len(wrong) > 1 else ""
+        whole_run = last - first + 1 == len(wrong)
+        run = f"{finding.component} {first} to {last}" if whole_run and len(wrong) > 1 else ""
+        fix = "a k-step or a k-tile is taken more than once"
+        if count == 0:
+            tail = whole_run and last == counts.size - 1 and _without_gaps(claim)
+            fix = (
+                "the loop ends too early: take every tile, cdiv(...) of them"
+                if tail
+                else "a k-step or a k-tile is left out"
+            )
         return replace(
-            finding, text=text, want=f"{point[0]} once", got=times, wrong=len(wrong),
-            total=counts.size, pattern=run, element=point,
+            finding, text=text, want=f"{point[0]} once", got=times, wrong=len(wrong), total=counts.size, pattern=run,
+            element=point, fix=fix,
         )  # fmt: skip
     text = f"element [{', '.join(map(str, point))}] is {done.format('written')}, not once"
-    fix_class, fix = ("bounds guard", "") if count == 0 else (None, "store each tile once")
+    fix_class: FixClass | None = "bounds guard" if count == 0 else None
+    fix = "take every tile, cdiv(...) of them along each axis, and store each" if count == 0 else "store each tile once"
     return replace(
         finding, text=text, want="one write", got="none" if count == 0 else f"{count} writes", wrong=len(wrong),
         total=counts.size, element=point, fix_class=fix_class, fix=fix,
     )  # fmt: skip
+
+
+def _without_gaps(claim: CoversOnce) -> bool:
+    """Whether each trip of a loop takes a whole tile, so that what is missing are trips."""
+    steps = {abs(t.base.coefficient(d.symbol)) for t in claim.terms for d in t.domains} - {0}
+    if len(steps) != 1:
+        return False
+    step = steps.pop()
+    return len({x % step for t in claim.terms if t.domains for a, b, _ in t.runs for x in range(a, b)}) == step

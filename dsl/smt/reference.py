@@ -69,19 +69,20 @@ def contraction(ensures: Ensures, core: Kernel, inputs: Inputs) -> Floats | None
     return np.einsum(f"{','.join(parts)}->{''.join(letters[a] for a in ensures.index)}", *arrays)
 
 
+def changes_data(core: Kernel) -> bool:
+    """Whether data are changed before they are summed, so that products and sums do not tell the outputs."""
+    inside = [n for s in core.body if isinstance(s, For | If) for n in walk_body((s,))]
+    return any(isinstance(n, Binary | Unary | Select) for n in inside)
+
+
 def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Mapping[str, int]) -> Floats | None:
     """The pointwise operations between accumulator and store, applied to the sums; None if they are not that simple."""
-    if any(
-        isinstance(n, Binary | Unary | Select)
-        for loop in core.body
-        if isinstance(loop, For | If)
-        for n in walk_body(loop.body)
-    ):
+    if changes_data(core):
         return None
     nodes = list(walk_body(core.body))
     accumulators = {n.targets[0] for n in nodes if isinstance(n, Assign) and isinstance(n.value, MmaAcc)}
     env = dict[str, "Floats | float"](dict.fromkeys(accumulators, sums)) | {
-        name: value for name, value in inputs.items() if isinstance(value, float)
+        name: value for name, value in inputs.items() if isinstance(value, int | float)
     }
     made_of = {name: {name} for name in accumulators}
     wanted: Floats | None = None

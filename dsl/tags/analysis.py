@@ -56,10 +56,11 @@ from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register
 from argus.dsl.tags.state import State
 from argus.dsl.tags.transfer import copy_async, load, operand, store
-from argus.dsl.tags.values import claimed, pointwise
+from argus.dsl.tags.values import claimed, pointwise, select
 from argus.dsl.tags.views import Outside, root
 
 MAX_STATES = 16
+_ZERO_AT_ZERO = frozenset({"neg", "abs", "relu", "sqrt", "tanh", "silu"})  # f(0) = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,14 +234,15 @@ class _Walker:
                 return Same(made)
             case Ref(name=name):
                 return self._frag(state, name)
-            case Cast(src=src) | Unary(src=src) | Relayout(src=src):
-                return pointwise(self.cx, made, (self._part(state, src),), sums=False)
+            case Cast(src=src) | Relayout(src=src):
+                return pointwise(self.cx, made, (self._part(state, src),), keeps_zero=True)
+            case Unary(op=op, src=src):
+                return pointwise(self.cx, made, (self._part(state, src),), keeps_zero=op in _ZERO_AT_ZERO)
             case Binary(op=op, lhs=lhs, rhs=rhs):
                 parts = (self._part(state, lhs), self._part(state, rhs))
-                return pointwise(self.cx, made, parts, sums=op == "+")
+                return pointwise(self.cx, made, parts, sums=op == "+", keeps_zero=op == "*")
             case Select(condition=condition, x=x, y=y):
-                parts = tuple(self._part(state, p) for p in (condition, x, y))
-                return pointwise(self.cx, made, parts, sums=False)
+                return select(self.cx, made, tuple(self._part(state, p) for p in (condition, x, y)))
             case Tagged(src=src, components=components) if isinstance(src, Ref) and src.name in state.frags:
                 forms = {axis: self.cx.evaluate(e) for axis, e in components}
                 return claimed(self.cx, state.frags[src.name], forms)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from argus.dsl.diagnostics import Hop, Span
-from argus.dsl.ir import Assign, Kernel, Over, Shared, Stmt, TensorParam
+from argus.dsl.ir import Assign, Kernel, Shared, Stmt, TensorParam
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Expr, FragMap
@@ -207,9 +207,6 @@ class Context:
 
     def hops(self, *steps: tuple[Span | None, str]) -> tuple[Hop, ...]:
         return tuple(Hop(span=span, text=text) for span, text in steps if span is not None)[:5]
-
-    def overs(self) -> tuple[Over, ...]:
-        return tuple(o for e in self.kernel.ensures for o in e.over)
 
 
 def block_all(cx: Context, body: tuple[Stmt, ...], reason: str) -> None:

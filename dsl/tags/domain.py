@@ -81,7 +81,7 @@ class Value:
         origins: Tensors whose elements went in.
         comps: Free coordinates, sorted by axis.
         windows: Where the elements are data.
-        pad: What padding elements hold.
+        pad: What padding elements hold; None if that is not known.
         reduced: Coordinates summed over.
         top: Why nothing is known of the tags; empty when they are known.
         claimed: Some component was claimed by `tag`.
@@ -91,7 +91,7 @@ class Value:
     origins: frozenset[str]
     comps: tuple[Comp, ...]
     windows: tuple[Window, ...] = ()
-    pad: float = 0.0
+    pad: float | None = 0.0
     reduced: tuple[Term, ...] = ()
     top: str = ""
     claimed: bool = False
@@ -118,6 +118,8 @@ class Side:
 class Acc:
     """An accumulator: free coordinates along its rows and columns, and what was summed.
 
+    `pad` is what elements outside the sides' windows hold, as in `Value`.
+
     `done` holds the terms of finished loop phases, `open` those since; both grow only at the end, so that a loop can
     tell what one iteration added.
     """
@@ -126,6 +128,7 @@ class Acc:
     rows: Side | None = None
     cols: Side | None = None
     origins: frozenset[str] = frozenset()
+    pad: float | None = 0.0
     done: tuple[Term, ...] = ()
     open: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)

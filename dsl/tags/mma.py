@@ -83,6 +83,7 @@ class _Mma:
         origins = acc.origins.union(*(v.origins for v in (*left.values, *right.values)))
         return replace(
             acc, rows=acc.rows or rows, cols=acc.cols or cols, origins=origins,
+            pad=acc.pad if _zero(left) and _zero(right) else None,
             open=_with_term(acc.open, _term(left, right, axis)), span=self.span,
         )  # fmt: skip
 
@@ -273,10 +274,16 @@ def _term(a: _Operand, b: _Operand, axis: str) -> Term:
     assert len(numbers) == 1, "the k of one instruction has one base"
     raw = a.k.raw[numbers.pop()]
     windows = {w: None for v in (*a.values, *b.values) for w in v.windows if w.axis == axis}
-    pads = [{v.pad for v in x.values} for x in (a, b)]
-    absorbing = any(p == {0.0} for p in pads) and all(np.isfinite(v) for p in pads for v in p)
+    absorbing = any(_zero(x) for x in (a, b)) and all(
+        v.pad is not None and np.isfinite(v.pad) for x in (a, b) for v in x.values
+    )
     runs = domain.runs_of(local + raw.const)
     return Term(axis, raw.without_const(), runs, windows=tuple(windows), absorbing=absorbing)
+
+
+def _zero(x: _Operand) -> bool:
+    """Whether the operand's padding is zero."""
+    return all(v.pad == 0.0 for v in x.values)
 
 
 def _with_term(terms: tuple[Term, ...], new: Term) -> tuple[Term, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +12,6 @@ from argus.dsl.layout.affine import (
     Eq,
     Formula,
     conjunction,
-    ge,
     negation,
     substitute_affine,
     substitute_formula,
@@ -199,20 +198,6 @@ def same_fragment(x: Fragment, y: Fragment) -> bool:
     return x == y
 
 
-def same_state(x: State, y: State, *, frags: Iterable[str] | None = None, memory: bool = True) -> bool:
-    """Equal in all that later statements can tell; `frags` limits the comparison to some variables."""
-    names = set(x.frags) | set(y.frags) if frags is None else set(frags)
-    for name in names:
-        mine, theirs = x.frags.get(name), y.frags.get(name)
-        if (mine is None) != (theirs is None):
-            return False
-        if mine is not None and theirs is not None and not same_fragment(mine, theirs):
-            return False
-    if x.lost != y.lost or x.done != y.done or x.open != y.open:
-        return False
-    return not memory or all(x.buffers[name].same(y.buffers[name]) for name in x.buffers)
-
-
 # -------------------------------------------------------------------------------------------- growing
 
 
@@ -266,7 +251,3 @@ def repeated(d: Delta, symbol: str, bound: str, guard: Formula) -> Delta:
     accs = {name: tuple(replace(t, domains=(*t.domains, domain)) for t in terms) for name, terms in moved.accs.items()}
     writes = tuple(replace(w, box=replace(w.box, domains=(*w.box.domains, domain))) for w in moved.writes)
     return Delta(accs, writes)
-
-
-def at_least(symbol: Affine, value: int) -> Formula:
-    return ge(symbol - value)

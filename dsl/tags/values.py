@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -57,7 +57,7 @@ def accumulator_codes(cx: Context, acc: Acc, shape: tuple[int, ...]) -> Ints:
             spread = np.broadcast_to(table[:, None] if axis == 0 else table[None, :], shape)
             comps[comp.axis] = Comp(comp.axis, comp.base, cx.store.table(spread))
     ordered = tuple(comps[axis] for axis in sorted(comps))
-    value = Value(acc.origins, ordered, tuple(windows), reduced=acc.reduced, span=acc.span)
+    value = Value(acc.origins, ordered, tuple(windows), acc.pad, acc.reduced, span=acc.span)
     return cx.store.codes(value, shape)
 
 
@@ -70,8 +70,18 @@ def as_tile(cx: Context, frag: Fragment) -> Tile | Top:
     return frag
 
 
-def pointwise(cx: Context, made: FragType, parts: tuple[Fragment, ...], *, sums: bool) -> Fragment:
-    """An elementwise operation: equal tags stay, origins unite; `sums` lets reduced coordinates add up."""
+def pointwise(
+    cx: Context, made: FragType, parts: tuple[Fragment, ...], *, sums: bool = False, keeps_zero: bool = False
+) -> Fragment:
+    """An elementwise operation: equal tags stay, origins unite.
+
+    Args:
+        cx: The analysis.
+        made: Type of the result.
+        parts: The operands.
+        sums: The operation adds, so reduced coordinates unite.
+        keeps_zero: Padding that is zero stays zero; otherwise nobody knows what padding holds afterwards.
+    """
     for part in parts:
         if isinstance(part, Top):
             return Top(made, part.reason)
@@ -79,16 +89,37 @@ def pointwise(cx: Context, made: FragType, parts: tuple[Fragment, ...], *, sums:
     if not tagged:
         return Same(made)
     if len(tagged) == 1:
-        return _retyped(tagged[0], made)
+        return _one_operand(cx, made, tagged[0], keeps_zero=keeps_zero)
     accs = [p for p in tagged if isinstance(p, Acc)]
     if len(accs) == len(tagged):
         return _combine_accs(made, accs, sums=sums)
     return _combine_tiles(cx, made, tagged, sums=sums)
 
 
-def _retyped(frag: Fragment, made: FragType) -> Fragment:
-    assert not isinstance(frag, Top)
-    return replace(frag, type=made)
+def _one_operand(cx: Context, made: FragType, frag: Fragment, *, keeps_zero: bool) -> Fragment:
+    if isinstance(frag, Acc):
+        return replace(frag, type=made, pad=frag.pad if keeps_zero else None)
+    assert isinstance(frag, Tile)
+    if keeps_zero:
+        return replace(frag, type=made)
+    return Tile(_changed(cx, frag.codes, lambda value: replace(value, pad=None)), made)
+
+
+def _changed(cx: Context, codes: Ints, change: Callable[[Value], Value]) -> Ints:
+    """Codes of the same elements of changed values."""
+    out = codes.copy()
+    for number in np.unique(codes >> ELEMENT_BITS):
+        mask = codes >> ELEMENT_BITS == number
+        fresh = cx.store.value(change(cx.store.values[int(number)]))
+        out[mask] = (fresh << ELEMENT_BITS) | (codes[mask] & ELEMENT_MASK)
+    return out
+
+
+def select(cx: Context, made: FragType, parts: tuple[Fragment, ...]) -> Fragment:
+    """`select(condition, x, y)`: each element comes from one of two, so both must have the same tags."""
+    if any(isinstance(p, Same) for p in parts[1:]) and not all(isinstance(p, Same) for p in parts[1:]):
+        return Top(made, "select(...) between data and a uniform value: some data may be dropped")
+    return pointwise(cx, made, parts)
 
 
 def _combine_accs(made: FragType, accs: list[Acc], *, sums: bool) -> Fragment:
@@ -100,14 +131,10 @@ def _combine_accs(made: FragType, accs: list[Acc], *, sums: bool) -> Fragment:
         if not sums and other.reduced != first.reduced:
             return Top(made, "a pointwise operation on accumulators of different sums")
         first = replace(
-            first,
-            rows=first.rows or other.rows,
-            cols=first.cols or other.cols,
-            origins=first.origins | other.origins,
-            done=first.reduced + other.reduced if sums else first.reduced,
-            open=(),
-        )
-    return replace(first, type=made)
+            first, rows=first.rows or other.rows, cols=first.cols or other.cols, origins=first.origins | other.origins,
+            done=first.reduced + other.reduced if sums else first.reduced, open=(),
+        )  # fmt: skip
+    return replace(first, type=made, pad=0.0 if sums and all(a.pad == 0.0 for a in accs) else None)
 
 
 def _combine_tiles(cx: Context, made: FragType, parts: Sequence[Fragment], *, sums: bool) -> Fragment:
@@ -135,8 +162,9 @@ def _combine_tiles(cx: Context, made: FragType, parts: Sequence[Fragment], *, su
         frozenset[str]().union(*(v.origins for v in values)),
         tuple(Comp(axis, base, cx.store.table(local)) for axis, (base, local) in sorted(comps.items())),
         tuple({w: None for v in values for w in v.windows}),
-        float("nan") if any(v.windows for v in values) else 0.0,
+        None if any(v.windows for v in values) else 0.0,
         reduced if sums else next((v.reduced for v in values if v.reduced), ()),
+        top=next((v.top for v in values if v.top), ""),
         claimed=any(v.claimed for v in values),
         span=values[0].span,
     )
@@ -148,15 +176,11 @@ def claimed(cx: Context, frag: Fragment, components: dict[str, Affine]) -> Fragm
     tile = as_tile(cx, frag)
     if isinstance(tile, Top):
         return tile
-    codes = tile.codes.copy()
-    for number in np.unique(codes >> ELEMENT_BITS):
-        value = cx.store.values[int(number)]
-        size = int((codes >> ELEMENT_BITS == number).sum())
-        del size
-        tables = len(cx.store.tables[value.comps[0].table]) if value.comps else codes.size
-        zero = cx.store.table(np.zeros(tables, np.int64))
+
+    def claim(value: Value) -> Value:
+        size = len(cx.store.tables[value.comps[0].table]) if value.comps else tile.codes.size
+        zero = cx.store.table(np.zeros(size, np.int64))
         comps = {c.axis: c for c in value.comps} | {a: Comp(a, base, zero) for a, base in components.items()}
-        fresh = replace(value, comps=tuple(comps[a] for a in sorted(comps)), claimed=True)
-        mask = codes >> ELEMENT_BITS == number
-        codes[mask] = (cx.store.value(fresh) << ELEMENT_BITS) | (codes[mask] & ELEMENT_MASK)
-    return Tile(codes, tile.type)
+        return replace(value, comps=tuple(comps[a] for a in sorted(comps)), claimed=True)
+
+    return Tile(_changed(cx, tile.codes, claim), tile.type)

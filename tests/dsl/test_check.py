@@ -174,6 +174,28 @@ def test_written_assertions_are_decided() -> None:
     assert verdicts(check(differ))["written"] == ["unknown"]
 
 
+def test_padding_must_stay_zero_where_it_is_summed() -> None:
+    def with_both(change: str) -> CheckReport:
+        text = SINGLE.replace(
+            "        store(As, a)\n", f"        a = ({change.format('a')}).to(bf16)\n        store(As, a)\n"
+        )
+        return check(
+            text.replace(
+                "        store(Bs, b)\n", f"        b = ({change.format('b')}).to(bf16)\n        store(Bs, b)\n"
+            )
+        )
+
+    assert with_both("{} * 2.0").ok  # what is computed is for tests to judge; the data flow is right
+    assert verdicts(with_both("{} + 1.0"))["completeness"] == ["unknown"]
+    assert not with_both("exp2({})").ok
+
+
+def test_a_selection_may_drop_data() -> None:
+    report = check(SINGLE.replace("[bm, bn], acc)", "[bm, bn], select(acc > 0.0, acc, 0.0))"))
+    assert verdicts(report)["epilogue"] == ["unknown"]
+    assert check(SINGLE.replace("[bm, bn], acc)", "[bm, bn], relu(acc) * 2.0)")).ok
+
+
 def test_claims_taint_the_verdict() -> None:
     report = check(SINGLE.replace("        store(As, a)\n", "        a = tag(a, k=kt)\n        store(As, a)\n"))
     assert report.assumed

@@ -20,8 +20,10 @@ app = typer.Typer()
 def bench(
     suite: Annotated[str, typer.Argument(help="checker, compile, optimize, all; or gemm with --bundle.")] = "all",
     bundle: Annotated[Path | None, typer.Option(help="gemm: compile for sm_90a into this folder.")] = None,
-    shapes: Annotated[str, typer.Option(help="MxNxK, several with commas.")] = "4096x4096x4096,8192x8192x8192",
-    dtype: Annotated[str, typer.Option(help="bf16 or f16.")] = "bf16",
+    shapes: Annotated[
+        str, typer.Option(help="MxNxK, or cubes, skinny, ragged, all; several with commas, f16: before those in f16.")
+    ] = "4096x4096x4096,8192x8192x8192",
+    candidates: Annotated[int, typer.Option(min=1, help="Schedules a shape, best prediction first.")] = 2,
     run: Annotated[Path | None, typer.Option(help="Time a bundle on this machine's GPU.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Results of --run.")] = Path("results.json"),
     show: Annotated[
@@ -37,7 +39,7 @@ def bench(
     elif bundle is not None:
         if suite != "gemm":
             fail("usage", f"no bundle of {suite!r}", "SUITE", "argus bench gemm --bundle OUT", json=json)
-        _bundle(bundle, shapes, dtype, json=json)
+        _bundle(bundle, shapes, candidates, json=json)
     else:
         _suite(suite, json=json)
 
@@ -59,12 +61,15 @@ def _suite(suite: str, *, json: bool) -> None:
         )
 
 
-def _bundle(out: Path, shapes: str, dtype: str, *, json: bool) -> None:
-    from argus.evals.gemm_bundle import MANIFEST, Plan, write_bundle  # noqa: PLC0415 - the suites need no nvcc
+def _bundle(out: Path, shapes: str, count: int, *, json: bool) -> None:
+    from argus.evals.gemm_bundle import MANIFEST, Case, Plan, proposed, write_bundle  # noqa: PLC0415 - needs no nvcc yet
 
-    sizes = [_shape(part, json=json) for part in shapes.split(",")]
+    cases: list[Case] = []
+    for part in shapes.split(","):
+        dtype, _, named = part.strip().rpartition(":")
+        cases += proposed(_shapes(named, json=json), dtype or "bf16", count)
     try:
-        candidates = write_bundle(out, shapes=sizes, dtype=dtype)
+        candidates = write_bundle(out, cases)
     except KernelError as error:
         d = error.diagnostic
         fail("input", d.message, "", d.hint, json=json)
@@ -82,12 +87,17 @@ def _bundle(out: Path, shapes: str, dtype: str, *, json: bool) -> None:
     typer.echo(f"\non the machine with the GPU: python {out / 'run.py'} --out results.json")
 
 
-def _shape(text: str, *, json: bool) -> tuple[int, int, int]:
+def _shapes(text: str, *, json: bool) -> tuple[tuple[int, int, int], ...]:
+    from argus.evals.gemm_bundle import SHAPES  # noqa: PLC0415
+
+    if text in SHAPES:
+        return SHAPES[text]
     try:
-        m, n, k = (int(x) for x in text.strip().split("x"))
+        m, n, k = (int(x) for x in text.split("x"))
     except ValueError:
-        fail("usage", f"cannot read {text!r} as a shape", "--shapes", "write 4096x4096x4096,64x8192x8192", json=json)
-    return m, n, k
+        hint = f"write 4096x4096x4096,f16:64x8192x8192, or one of {', '.join(SHAPES)}"
+        fail("usage", f"cannot read {text!r} as a shape", "--shapes", hint, json=json)
+    return ((m, n, k),)
 
 
 def _run(bundle: Path, out: Path, *, json: bool) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 from argus.dsl.codegen.nvcc import CudaArtifact, build_cuda
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.frontend import parse
-from argus.dsl.ir.verify import verify
+from argus.dsl.ir.verify import check_sizes, verify
 from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
 from argus.dsl.lower import CudaKernel, lower
 from argus.dsl.transform import to_core
@@ -23,12 +24,17 @@ SCHEMA_VERSION = 1
 MANIFEST, TEXT = "bundle.json", "kernel.py"
 Shape = tuple[int, int, int]
 
-SHAPES: tuple[Shape, ...] = ((4096, 4096, 4096), (8192, 8192, 8192))
-SCHEDULES: tuple[HopperGemmSchedule, ...] = (
-    HopperGemmSchedule(tile=(128, 256, 64), stages=4),
-    HopperGemmSchedule(tile=(128, 128, 64), stages=6),
-    HopperGemmSchedule(tile=(256, 128, 64), stages=4),
+CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in (1024, 2048, 4096, 8192, 16384))
+SKINNY: tuple[Shape, ...] = tuple(
+    (m, n, k) for n, k in ((8192, 8192), (28672, 8192), (8192, 28672)) for m in (16, 64, 256, 512, 4096)
 )
+RAGGED: tuple[Shape, ...] = ((1000, 3008, 4104),)
+SHAPES: Mapping[str, tuple[Shape, ...]] = {
+    "cubes": CUBES,
+    "skinny": SKINNY,
+    "ragged": RAGGED,
+    "all": (*CUBES, *SKINNY, *RAGGED),
+}
 # Each kernel is checked at these before anything is timed: one tile and less, tails everywhere, many tiles a block.
 CHECK_SIZES: tuple[Mapping[str, int], ...] = (
     {"M": 128, "N": 256, "K": 64},
@@ -82,32 +88,55 @@ class Candidate(BaseModel, frozen=True):
     artifact: CudaArtifact
 
 
-def write_bundle(
-    out: Path,
-    *,
-    shapes: Sequence[Shape] = SHAPES,
-    schedules: Sequence[HopperGemmSchedule] = SCHEDULES,
-    dtype: str = "bf16",
-) -> tuple[Candidate, ...]:
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A shape to time, and the schedules to time there."""
+
+    shape: Shape
+    dtype: str
+    schedules: tuple[HopperGemmSchedule, ...]
+
+
+def proposed(shapes: Sequence[Shape], dtype: str = "bf16", count: int = 2) -> tuple[Case, ...]:
+    """The schedules that the closed form proposes for each shape."""
+    sizes = [dict(zip(("M", "N", "K"), shape, strict=True)) for shape in shapes]
+    return tuple(Case(s, dtype, hopper_gemm.proposals(n, count)) for s, n in zip(shapes, sizes, strict=True))
+
+
+def write_bundle(out: Path, cases: Sequence[Case]) -> tuple[Candidate, ...]:
     """Compile every schedule and write the bundle.
 
     Raises:
         KernelError: Unknown dtype, or a size that the kernels cannot take.
         ToolchainError: No nvcc, or the folder cannot be written.
     """
-    for m, n, k in shapes:
-        make_problem(task_named("gemm"), shape={"m": m, "n": n, "k": k}, dtype=dtype, target="sm_90a")
+    for case in cases:
+        m, n, k = case.shape
+        make_problem(task_named("gemm"), shape={"m": m, "n": n, "k": k}, dtype=case.dtype, target="sm_90a")
+        _demand_conditions(case.shape)
+    wanted = dict.fromkeys((c.dtype, s) for c in cases for s in c.schedules)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        candidates = tuple(compile_schedule(s, dtype, out) for s in schedules)
+        candidates = {(dtype, s): compile_schedule(s, dtype, out) for dtype, s in wanted}
         _write_runner(out)
-        entries = tuple(_entries(candidates, shapes, dtype))
+        entries = tuple(_entries(cases, candidates))
         sha = hashlib.sha256(json.dumps([e.model_dump() for e in entries], sort_keys=True).encode()).hexdigest()
         plan = Plan(task="gemm", bundle_sha=sha, entries=entries)
         (out / MANIFEST).write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
     except OSError as error:
         raise ToolchainError(f"cannot write the bundle to {out}: {error.strerror}") from error
-    return candidates
+    return tuple(candidates.values())
+
+
+def _demand_conditions(shape: Shape) -> None:
+    """What the contract's `where` says of sizes, at this shape.
+
+    Raises:
+        KernelError: BAD_SIZE.
+    """
+    problem = make_problem(task_named("gemm"), target="sm_90a")
+    sizes = dict(zip(("M", "N", "K"), shape, strict=True))
+    check_sizes(parse(hopper_gemm.text(HopperGemmSchedule(), problem)), sizes)
 
 
 def compile_schedule(schedule: HopperGemmSchedule, dtype: str, out: Path) -> Candidate:
@@ -135,26 +164,32 @@ def _write_runner(out: Path) -> None:
     (out / "run.py").write_text(RUN, "utf-8")
 
 
-def _entries(candidates: Sequence[Candidate], shapes: Sequence[Shape], dtype: str) -> Iterable[Entry]:
-    """For each shape the library, then the candidates, the first of them against itself as well."""
-    torch_dtype = {"bf16": "bfloat16", "f16": "float16"}[dtype]
-    for shape in shapes:
-        sizes = dict(zip(("M", "N", "K"), shape, strict=True))
-        at = "x".join(map(str, shape))
-        yield Entry(id=f"{at} {dtype} library", kind="peer", dtype=torch_dtype, sizes=sizes, name="library")
-        for number, c in enumerate(candidates):
+def _entries(cases: Sequence[Case], candidates: Mapping[tuple[str, HopperGemmSchedule], Candidate]) -> Iterable[Entry]:
+    """For each shape the library, then the candidates; the first of all also against itself.
+
+    A candidate is checked at other sizes where it comes first.
+    """
+    checked: set[str] = set()
+    for number, case in enumerate(cases):
+        dtype = {"bf16": "bfloat16", "f16": "float16"}[case.dtype]
+        sizes = dict(zip(("M", "N", "K"), case.shape, strict=True))
+        at = "x".join(map(str, case.shape))
+        yield Entry(id=f"{at} {case.dtype} library", kind="peer", dtype=dtype, sizes=sizes, name="library")
+        for schedule in case.schedules:
+            c = candidates[case.dtype, schedule]
             entry = Entry(
                 id=f"{at} {c.name}",
                 kind="candidate",
-                dtype=torch_dtype,
+                dtype=dtype,
                 sizes=sizes,
                 name=c.name,
                 directory=c.name,
-                schedule=c.schedule.model_dump(),
-                check_sizes=tuple(dict(s) for s in CHECK_SIZES),
+                schedule=schedule.model_dump(),
+                check_sizes=() if c.name in checked else tuple(dict(s) for s in CHECK_SIZES),
                 kernel_sha=c.artifact.manifest.kernel_sha,
                 cubin_sha=c.artifact.manifest.files["kernel.cubin"],
             )
             yield entry
-            if number == 0:
+            if number == 0 and not checked:
                 yield entry.model_copy(update={"id": f"{at} {c.name} against itself", "kind": "aa", "check_sizes": ()})
+            checked.add(c.name)

@@ -7,6 +7,8 @@ from the bounds of the tensor maps.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -18,27 +20,38 @@ def gemm(A: {dtype}[m:M, k:K], B: {dtype}[n:N, k:K], C: {dtype}[m:M, n:N]):
     where(K % 8 == 0, N % 8 == 0)
     ensures(C[m, n], over(k, K), uses=(A, B))
 """
-CHUNK = 64  # columns of 128 bytes: a row of the swizzle
+DEPTH = 64  # k of a stage: a row of the 128-byte swizzle
 STEP = 16  # k of one wgmma, and columns of one stmatrix
 BYTES = 2
 MBAR_BYTES = 8
 SHARED_BYTES = 226 << 10  # 227 KiB a block, 1 KiB of which aligns the buffers
+
+# What `predict` takes for granted.
+SMS = 132
+CLOCK_MHZ = 1500.0  # under load
+LOAD_COST = 0.15  # the clock falls with the power that loads take: 128x128 tiles against 128x256
+L2_BYTES_PER_CLK = 60.0  # a multiprocessor's share
+TILE_CLK = 2500.0  # until the first MMA, and the epilogue
+HBM_BYTES_PER_US = 4.2e6
+LAUNCH_US = 2.0
 
 
 class HopperGemmSchedule(BaseModel):
     """One point of the sm_90a GEMM family's space. Equal schedules print equal kernels.
 
     Attributes:
-        tile: Block rows, block columns, k-depth of a stage; elements. Each of the two consumers takes half the rows.
+        tile: Block rows, block columns, k-depth of a stage; elements.
+        consumers: Warpgroups that multiply; each takes as many of the block's rows, 64 or 128.
         stages: Of the ring.
         group_m: Rows of tiles that blocks walk together, for L2; 1 walks row by row of tiles.
         keep: Batches of MMAs that stay in flight when a stage is freed.
-        registers: Of a thread of the loading and of the multiplying warpgroups.
+        registers: Of a thread of the loading and of the multiplying warpgroups; one consumer alone needs no budget.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tile: tuple[int, int, int] = (128, 128, 64)
+    consumers: Literal[1, 2] = 2
     stages: int = 4
     group_m: int = 8
     keep: Literal[0, 1] = 1
@@ -54,19 +67,31 @@ class HopperGemmSchedule(BaseModel):
     def name(self) -> str:
         """Short and unambiguous, for folders and tables."""
         parts = ["x".join(map(str, self.tile)), f"s{self.stages}", f"g{self.group_m}"]
+        parts += [] if self.consumers == 2 else ["c1"]
         parts += [] if self.keep == 1 else ["keep0"]
         parts += [] if self.registers == (40, 232) else ["r{}-{}".format(*self.registers)]
         return "-".join(parts)
 
     @property
+    def rows(self) -> int:
+        """Of one consumer."""
+        return self.tile[0] // self.consumers
+
+    @property
+    def chunk(self) -> int:
+        """Columns that leave together: rows of 128 bytes, or of 64 where those do not divide the tile."""
+        return 64 if self.tile[1] % 64 == 0 else 32
+
+    @property
     def buffers(self) -> int:
         """Epilogue buffers of each consumer: two where chunks alternate evenly, from tile to tile as well."""
-        return 2 if self.tile[1] // CHUNK % 2 == 0 and self.tile[0] == 128 else 1
+        return 2 if self.tile[1] // self.chunk % 2 == 0 and self.rows == 64 else 1
 
     @property
     def shared_bytes(self) -> int:
         bm, bn, bk = self.tile
-        return BYTES * (self.stages * (bm + bn) * bk + self.buffers * bm * CHUNK) + MBAR_BYTES * 2 * self.stages
+        ring = BYTES * self.stages * (bm + bn) * bk + 2 * MBAR_BYTES * self.stages
+        return ring + BYTES * self.buffers * bm * self.chunk
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
@@ -77,21 +102,18 @@ class HopperGemmSchedule(BaseModel):
             if not holds:
                 found.append(text)
 
-        need(bm in (128, 256), f"two consumers take 64 or 128 rows each: 128 or 256 rows, not {bm}")
-        need(bk == CHUNK, f"a stage is {CHUNK} deep, a row of the 128-byte swizzle; not {bk}")
-        need(0 < bn <= 256 and bn % CHUNK == 0, f"columns are a multiple of {CHUNK} up to 256, not {bn}")
-        need(bm * bn <= 128 * 256, f"an accumulator of {bm}x{bn} does not fit the registers of two consumers")
+        need(self.rows in (64, 128) and bm == self.rows * self.consumers, f"a consumer takes 64 or 128 rows: not {bm}")
+        need(bk == DEPTH, f"a stage is {DEPTH} deep, a row of the 128-byte swizzle; not {bk}")
+        need(0 < bn <= 256 and bn % 32 == 0, f"columns are a multiple of 32 up to 256, not {bn}")
+        need(self.rows * bn <= 64 * 256, f"an accumulator of {self.rows}x{bn} does not fit a consumer's registers")
         need(2 <= self.stages <= 16, f"2 to 16 stages, not {self.stages}")
         need(self.stages > self.keep, "a stage is freed before it is filled again")
         need(self.group_m >= 1, "at least one row of tiles in a group")
         loads, multiplies = self.registers
         need(all(24 <= r <= 240 and r % 8 == 0 for r in self.registers), "registers: multiples of 8 from 24 to 240")
         need(128 * (loads + 2 * multiplies) <= 65536, f"{loads} and twice {multiplies} registers exceed 512 a lane")
-        if not found:
-            need(
-                self.shared_bytes <= SHARED_BYTES,
-                f"{self.shared_bytes:,} bytes of shared memory, at most {SHARED_BYTES:,}",
-            )
+        used = self.shared_bytes
+        need(used <= SHARED_BYTES, f"{used:,} bytes of shared memory, at most {SHARED_BYTES:,}")
         return found
 
 
@@ -101,46 +123,133 @@ def start(problem: Problem) -> HopperGemmSchedule:
     return HopperGemmSchedule()
 
 
+def predict(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> float:
+    """Microseconds by a closed form, used only to propose: tiles in turns of all multiprocessors, or HBM.
+
+    A tile takes as long as its MMAs, or as its share of L2's bandwidth. Constants are round numbers of an H200 under
+    load; `LOAD_COST` and `CLOCK_MHZ` follow from evals/results/h200-gemm-2026-11-29.json.
+    """
+    m, n, k = sizes["M"], sizes["N"], sizes["K"]
+    bm, bn, bk = schedule.tile
+    tiles = -(-m // bm) * -(-n // bn)
+    turns = -(-tiles // SMS)
+    depth = -(-k // bk)
+    multiply = bm // 64 * (bk // STEP) * max(bn / 2, (64 + bn) / 4)
+    load = (min(bm, m) + bn) * bk * BYTES / L2_BYTES_PER_CLK
+    tile = depth * max(multiply + LOAD_COST * load, load) + TILE_CLK
+    # Idle multiprocessors leave bandwidth to the others, who use some of it.
+    hbm = BYTES * (m * k + n * k + m * n) / HBM_BYTES_PER_US * (turns * SMS / tiles) ** 0.5
+    return LAUNCH_US + max(turns * tile / CLOCK_MHZ, hbm)
+
+
+def proposals(sizes: Mapping[str, int], count: int = 2) -> tuple[HopperGemmSchedule, ...]:
+    """The schedules that `predict` likes best at these sizes, best first.
+
+    Among equals those that keep more multiprocessors busy, waste less of their tiles, and are wider.
+    """
+    space: list[HopperGemmSchedule] = []
+    for consumers, rows in ((2, 64), (1, 64), (2, 128)):
+        for columns in range(64, 257, 32):
+            space += _fullest(rows * consumers, columns, 1 if consumers == 1 else 2)
+
+    def rank(s: HopperGemmSchedule) -> tuple[float, ...]:
+        (bm, bn, _), (m, n) = s.tile, (sizes["M"], sizes["N"])
+        tiles = -(-m // bm) * -(-n // bn)
+        return round(predict(s, sizes), 1), -min(tiles, SMS), tiles * bm * bn, -bn
+
+    return tuple(sorted(space, key=rank)[:count])
+
+
+def _fullest(rows: int, columns: int, consumers: Literal[1, 2]) -> list[HopperGemmSchedule]:
+    """The schedule of this tile with the most stages, at most 12; none where it is not legal."""
+    for stages in range(12, 2, -1):
+        with suppress(ValueError):
+            return [HopperGemmSchedule(tile=(rows, columns, DEPTH), consumers=consumers, stages=stages)]
+    return []
+
+
 def text(schedule: HopperGemmSchedule, problem: Problem) -> str:
     """Kernel text of a schedule."""
-    s, dtype = schedule, problem.dtype
-    bm, bn, bk = s.tile
-    rows = bm // 2
-    order = "rows" if s.group_m == 1 else f"group_m({s.group_m})"
-    slot = "g" if s.buffers == 1 else f"{s.buffers} * g + q % {s.buffers}"
-    chunks = bn // CHUNK
-    column = f"{chunks} * bn + q" if chunks > 1 else "bn + q"
-    lines = [
-        f"r = ring({s.stages}, As=shared({dtype}, {bm}, {bk}, swizzle=b128), "
-        f"Bs=shared({dtype}, {bn}, {bk}, swizzle=b128))",
-        f"out = shared({dtype}, {2 * s.buffers}, {rows}, {CHUNK}, swizzle=b128)",
-        f"for bm, bn in tiles(cdiv(M, {bm}), cdiv(N, {bn}), order={order}):",
-        f'    with role("load", waves=4, regs={s.registers[0]}):',
-        f"        for kt in range(cdiv(K, {bk})):",
-        "            with r.fill() as st:",
-        f'                copy_async(st.As, A.tile({bm}, {bk})[bm, kt], via="tma")',
-        f'                copy_async(st.Bs, B.tile({bn}, {bk})[bn, kt], via="tma")',
-        f'    with role("mma", waves=8, regs={s.registers[1]}, groups=2) as g:',
-        f'        acc = mma_acc("m64n{bn}k16", {rows}, {bn})',
-        f"        for kt in range(cdiv(K, {bk})):",
-        f"            with r.use({'keep=1' if s.keep else ''}) as st:",
-        f"                for ks in unroll({bk // STEP}):",
-        f'                    a, b = st.As.rows(g * {rows}, {rows}).operand("a", acc, ks), st.Bs.operand("b", acc, ks)',
-        "                    assert_match(a.k, b.k)",
-        "                    acc += mma(a, b)",
-        *(["        mma_wait(0)"] if s.keep else []),
-        f"        y = acc.to({dtype})",
-        f"        for q in unroll({chunks}):",
-        f"            wait({s.buffers - 1})",
-        "            barrier(waves=4)",
-        f"            for j in unroll({CHUNK // STEP}):",
-        f'                store(out[{slot}].cols({STEP} * j, {STEP}), y.as_operand("a", acc, {CHUNK // STEP} * q + j))',
-        '            fence("async")',
-        "            barrier(waves=4)",
-        "            with elect():",
-        f'                copy_async(C.tile({rows}, {CHUNK})[2 * bm + g, {column}], out[{slot}], via="tma")',
-        "                commit()",
-        "wait(0)",
-    ]
-    head = f'@kernel(target="{problem.target}", waves=12)\n{problem.contract}'
-    return head + "".join(f"    {line}\n" for line in lines)
+    printer = _Printer(schedule, problem.dtype)
+    head = f'@kernel(target="{problem.target}", waves={4 + 4 * schedule.consumers})\n{problem.contract}'
+    return head + "".join(f"    {line}\n" for line in printer.body())
+
+
+class _Printer:
+    def __init__(self, schedule: HopperGemmSchedule, dtype: str) -> None:
+        self.s, self.dtype = schedule, dtype
+        self.bm, self.bn, self.bk = schedule.tile
+
+    def body(self) -> list[str]:
+        order = "rows" if self.s.group_m == 1 else f"group_m({self.s.group_m})"
+        return [
+            f"r = ring({self.s.stages}, As={self._shared(self.bm)}, Bs={self._shared(self.bn)})",
+            self._stage_buffers(),
+            f"for bm, bn in tiles(cdiv(M, {self.bm}), cdiv(N, {self.bn}), order={order}):",
+            *_indent([*self._load(), *self._multiply()]),
+            "wait(0)",
+        ]
+
+    def _shared(self, rows: int) -> str:
+        return f"shared({self.dtype}, {rows}, {self.bk}, swizzle=b128)"
+
+    def _stage_buffers(self) -> str:
+        count, swizzle = self.s.consumers * self.s.buffers, "b128" if self.s.chunk == 64 else "b64"
+        return f"out = shared({self.dtype}, {count}, {self.s.rows}, {self.s.chunk}, swizzle={swizzle})"
+
+    def _role(self, name: str, waves: int, registers: int) -> str:
+        budget = f", regs={registers}" if self.s.consumers == 2 else ""
+        groups = ", groups=2) as g:" if name == "mma" and self.s.consumers == 2 else "):"
+        return f'with role("{name}", waves={waves}{budget}{groups}'
+
+    def _load(self) -> list[str]:
+        copies = [
+            f'copy_async(st.As, A.tile({self.bm}, {self.bk})[bm, kt], via="tma")',
+            f'copy_async(st.Bs, B.tile({self.bn}, {self.bk})[bn, kt], via="tma")',
+        ]
+        loop = [f"for kt in range(cdiv(K, {self.bk})):", *_indent(["with r.fill() as st:", *_indent(copies)])]
+        return [self._role("load", 4, self.s.registers[0]), *_indent(loop)]
+
+    def _multiply(self) -> list[str]:
+        rows = self.s.rows
+        a = f"st.As.rows(g * {rows}, {rows})" if self.s.consumers == 2 else "st.As"
+        step = [
+            f'a, b = {a}.operand("a", acc, ks), st.Bs.operand("b", acc, ks)',
+            "assert_match(a.k, b.k)",
+            "acc += mma(a, b)",
+        ]
+        use = [
+            f"with r.use({'keep=1' if self.s.keep else ''}) as st:",
+            *_indent([f"for ks in unroll({self.bk // STEP}):", *_indent(step)]),
+        ]
+        body = [
+            f'acc = mma_acc("m64n{self.bn}k16", {rows}, {self.bn})',
+            f"for kt in range(cdiv(K, {self.bk})):",
+            *_indent(use),
+            *(["mma_wait(0)"] if self.s.keep else []),
+            *self._epilogue(),
+        ]
+        return [self._role("mma", 4 * self.s.consumers, self.s.registers[1]), *_indent(body)]
+
+    def _epilogue(self) -> list[str]:
+        chunk, chunks, steps = self.s.chunk, self.bn // self.s.chunk, self.s.chunk // STEP
+        slot = {(2, 2): "2 * g + q % 2", (2, 1): "g", (1, 2): "q % 2", (1, 1): "0"}[self.s.consumers, self.s.buffers]
+        row = "2 * bm + g" if self.s.consumers == 2 else "bm"
+        column = f"{chunks} * bn + q" if chunks > 1 else "bn + q"
+        put = f'store(out[{slot}].cols({STEP} * j, {STEP}), y.as_operand("a", acc, {steps} * q + j))'
+        copy = f'copy_async(C.tile({self.s.rows}, {chunk})[{row}, {column}], out[{slot}], via="tma")'
+        leave = [
+            f"wait({self.s.buffers - 1})",
+            "barrier(waves=4)",
+            f"for j in unroll({steps}):",
+            *_indent([put]),
+            'fence("async")',
+            "barrier(waves=4)",
+            "with elect():",
+            *_indent([copy, "commit()"]),
+        ]
+        return [f"y = acc.to({self.dtype})", f"for q in unroll({chunks}):", *_indent(leave)]
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

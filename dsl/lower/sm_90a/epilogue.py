@@ -49,7 +49,7 @@ def as_operand(ctx: Context, target: str, node: AsOperand) -> None:
 
 
 def store(ctx: Context, node: Store) -> None:
-    """`store(view, y)` into rows of 128 swizzled bytes."""
+    """`store(view, y)` into rows of 64 or 128 swizzled bytes."""
     src = ctx.registers.get(node.value.name) if isinstance(node.value, Ref) else None
     view_root = node.view
     while not isinstance(view_root, Ref):
@@ -66,11 +66,13 @@ def store(ctx: Context, node: Store) -> None:
     if first is None or first % STEP or src.count % PAIRS:
         raise unsupported(node, f"a store covers multiples of {STEP} columns, from a constant one on")
     place = ctx.out.named("uint32_t", f"{c_name(view.name)}_at", address(ctx, view.name, view.offset))
+    # A row's chunks are permuted by its number, b64's by that of its pair of rows.
+    permuted = "(lane % 8)" if row_bytes(view.buffer) == 128 else "(lane % 8 / 2)"
     row = ctx.out.named("uint32_t", "matrix_row", f"(warp % 4 * 16 + lane % 16) * {row_bytes(view.buffer)}")
     for p in range(src.atoms):
         for block in range(src.count // PAIRS):
             chunk = (first + STEP * block) // 8
-            column = ctx.out.named("uint32_t", "chunk", f"(({chunk} + lane / 16) ^ (lane % 8)) * 16")
+            column = ctx.out.named("uint32_t", "chunk", f"(({chunk} + lane / 16) ^ {permuted}) * 16")
             rows = f" + {p * 64 * row_bytes(view.buffer)}" if p else ""
             ctx.out.add(
                 f"store_matrix({place} + {row}{rows} + {column}, {src.name}[{p}] + {src.first + PAIRS * block});"
@@ -79,7 +81,9 @@ def store(ctx: Context, node: Store) -> None:
 
 def _check(ctx: Context, node: Store, view: SharedView) -> None:
     swizzle = view.buffer.swizzle
-    if swizzle is None or swizzle.hardware != "b128":
-        raise unsupported(node, "fragments are stored to rows of 128 swizzled bytes alone", "swizzle=b128, 64 elements")
+    if swizzle is None or swizzle.hardware not in ("b64", "b128"):
+        raise unsupported(
+            node, "fragments are stored to swizzled rows alone", "swizzle=b128 and 64 elements, or b64 and 32"
+        )
     if ctx.facts.divisor(resolve(view.row, ctx.known)) % 8:
         raise unsupported(node, "a store starts at a multiple of 8 rows, where the swizzle repeats")

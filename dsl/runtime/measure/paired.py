@@ -1,7 +1,7 @@
 """Two ways to do the same work, replayed alternately as CUDA graphs on rotating buffers.
 
-The clock of a GPU falls under load and drifts: only times taken next to each other compare. So each round replays both
-graphs, in alternating order, and what is reported is the median of the rounds' ratios.
+The clock of a GPU falls under load and drifts: only times taken next to each other compare. So each round replays
+A B B A, or B A A B in turn, which cancels a steady drift; what is reported is the median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ def alternate(torch: Any, a: Graph, b: Graph, rounds: int, clocks: Clocks) -> Ro
         a.replay()
         b.replay()
     torch.cuda.synchronize()
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
     out = Rounds()
     for i in range(rounds):
         first, second = (a, b) if i % 2 == 0 else (b, a)
         events[0].record()
-        first.replay()
-        events[1].record()
-        second.replay()
-        events[2].record()
+        for graph, done in zip((first, second, second, first), events[1:], strict=True):
+            graph.replay()
+            done.record()
         out.clocks.append(clocks.sample())  # the GPU is busy: replays only queue
         torch.cuda.synchronize()
-        times = events[0].elapsed_time(events[1]), events[1].elapsed_time(events[2])
-        of_a, of_b = times if i % 2 == 0 else times[::-1]
+        ms = [start.elapsed_time(end) for start, end in zip(events, events[1:], strict=False)]
+        outer, inner = (ms[0] + ms[3]) / 2, (ms[1] + ms[2]) / 2
+        of_a, of_b = (outer, inner) if i % 2 == 0 else (inner, outer)
         out.a.append(of_a / a.calls * 1e-3)
         out.b.append(of_b / b.calls * 1e-3)
     return out

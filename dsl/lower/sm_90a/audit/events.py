@@ -1,0 +1,36 @@
+"""What a thread does, one value for each instruction that matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A byte of a shared buffer or an mbarrier."""
+
+    name: str
+    byte: int
+
+    def __str__(self) -> str:
+        return f"{self.name} + {self.byte}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An instruction and its operands.
+
+    `what` is one of: `registers` (count), `wait` (mbarrier, parity), `expect` (mbarrier, bytes), `arrive` (mbarrier),
+    `load` (tensor, column, row, box, place, mbarrier), `store` (tensor, column, row, box, place), `commit`,
+    `wait groups` (n), `barrier` (who, threads), `fence`, `mma` (accumulator part, a, b, adds), `batch wait` (n),
+    `put` (place of a 16-byte row, the eight elements).
+    """
+
+    what: str
+    operands: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.what}({', '.join(map(str, self.operands))})"
+
+
+Trace = list[Event]

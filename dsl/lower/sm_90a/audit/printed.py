@@ -1,0 +1,145 @@
+"""Events of the printed text: the function that the reader made of it, run for one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from argus.dsl.lower.sm_90a.audit.events import Event, Place, Trace
+from argus.dsl.lower.sm_90a.audit.reader import function, helpers
+from argus.dsl.lower.sm_90a.cuda_kernel import CudaKernel
+
+SHARED_AT = 1040  # where dynamic shared memory starts: aligned as the hardware promises, and no better
+STRIDE_BYTES, SWIZZLED_128 = 1024, 1
+
+
+class Row(list[object]):
+    """Registers of one atom; `row + n` is a pointer to the n-th."""
+
+    def __add__(self, n: object) -> Any:  # noqa: ANN401 - C's pointer arithmetic
+        assert isinstance(n, int)
+        return Row(self[n:])
+
+
+@dataclass
+class Registers:
+    """One name of a C array."""
+
+    name: str
+    rows: list[Row]
+
+    def __getitem__(self, i: int) -> Row:
+        return self.rows[i]
+
+
+@dataclass
+class Printed:
+    """The printed text, ready to run.
+
+    Attributes:
+        extents: Byte sizes of shared buffers and mbarriers, by their C names.
+    """
+
+    kernel: CudaKernel
+    extents: Mapping[str, int]
+    _code: Any = field(init=False)
+    _helpers: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = function(self.kernel.source)
+        self._code = compile(text + "\n  leave(locals())\nthread()\n", "<printed>", "exec")
+        self._helpers = compile(helpers(self.kernel.source), "<helpers>", "exec")
+
+    def trace(self, sizes: Mapping[str, int], *, block: int, blocks: int, thread: int) -> tuple[Trace, list[str]]:
+        """What a thread does, and what is wrong with it by itself."""
+        run = _Run(self, thread)
+        space = run.namespace()
+        space.update({m.name: m for m in self.kernel.maps})
+        space.update(sizes)
+        space.update({"blockIdx_x": block, "gridDim_x": blocks, "threadIdx_x": thread})
+        exec(self._helpers, space)
+        exec(self._code, space)
+        return run.finish()
+
+
+class _Run:
+    """Stands in for the device functions. Addresses are told apart when all names are known, at the end."""
+
+    def __init__(self, printed: Printed, thread: int) -> None:
+        self.printed, self.thread = printed, thread
+        self.raw: list[tuple[str, tuple[Any, ...]]] = []
+        self.locals: dict[str, Any] = {}
+        self.problems: list[str] = []
+
+    def namespace(self) -> dict[str, Any]:
+        def log(what: str) -> Callable[..., None]:
+            return lambda *operands: self.raw.append((what, operands))
+
+        silent = dict.fromkeys(
+            ("prefetch_map", "mbar_init_fence", "__syncthreads", "wgmma_fence", "hold"), lambda *_: None
+        )
+        mma = {
+            f"mma_{atom}_{dtype}": partial(self._multiply, atom, dtype)
+            for atom in (f"m64n{n}k16" for n in range(8, 257, 8))
+            for dtype in ("bf16", "f16")
+        }
+        pairs = {f"pair_{d}": lambda low, high: (low, high) for d in ("bf16", "f16")}
+        return {
+            **silent, **mma, **pairs,
+            "min": min, "max": max,
+            "floor_quo": lambda a, b: a // b, "floor_rem": lambda a, b: a % b,
+            "shared_address": lambda _: SHARED_AT, "dynamic_shared": None,
+            "__shfl_sync": lambda _mask, value, _lane: value,
+            "array": lambda name, rows, count: Registers(
+                name, [Row((name, p, i) for i in range(count)) for p in range(rows)]
+            ),
+            "leave": self.locals.update,
+            "mbar_init": log("init"), "mbar_wait": log("wait"), "mbar_arrive_bytes": log("expect"),
+            "mbar_arrive": log("arrive"), "tma_load": log("load"), "tma_store": log("store"),
+            "bulk_commit": log("commit"), "bulk_wait_read": log("wait groups"), "named_barrier": log("barrier"),
+            "fence_async": log("fence"), "wgmma_commit": log("batch"), "wgmma_wait": log("batch wait"),
+            "fewer_registers": log("registers"), "more_registers": log("registers"), "store_matrix": log("put"),
+        }  # fmt: skip
+
+    def _multiply(self, atom: str, dtype: str, *operands: Any) -> None:  # noqa: ANN401 - as printed
+        self.raw.append(("mma", (atom, dtype, *operands)))
+
+    def finish(self) -> tuple[Trace, list[str]]:
+        return [self._event(what, operands) for what, operands in self.raw], self.problems
+
+    def _event(self, what: str, o: tuple[Any, ...]) -> Event:
+        match what:
+            case "init" | "wait" | "expect":
+                return Event(what, (self._place(o[0]), o[1]))
+            case "arrive":
+                return Event(what, (self._place(o[0]),))
+            case "load":
+                place, m, x, y, bar = o
+                return Event(what, (m.tensor, x, y, m.box, m.swizzle, self._place(place), self._place(bar)))
+            case "store":
+                m, x, y, place = o
+                return Event(what, (m.tensor, x, y, m.box, m.swizzle, self._place(place)))
+            case "mma":
+                atom, dtype, acc, a, b, adds = o
+                return Event(what, (atom, dtype, acc[0][:2], self._descriptor(a), self._descriptor(b), bool(adds)))
+            case "put":
+                return Event(what, (self._place(o[0]), tuple(o[1][:4])))
+            case _:
+                return Event(what, o)
+
+    def _place(self, address: int) -> Place:
+        for name, extent in self.printed.extents.items():
+            start = self.locals.get(name)
+            if start is not None and start <= address < start + extent:
+                return Place(name, address - start)
+        self.problems.append(f"address {address} lies in no shared buffer")
+        return Place("nothing", address)
+
+    def _descriptor(self, d: int) -> Place:
+        """What a descriptor addresses; bits as PTX lays them out."""
+        start, stride, layout = (d & 0x3FFF) << 4, ((d >> 32) & 0x3FFF) << 4, d >> 62
+        if (stride, layout, (d >> 49) & 7) != (STRIDE_BYTES, SWIZZLED_128, 0):
+            self.problems.append(f"a descriptor with stride {stride}, layout {layout} for rows of 128 swizzled bytes")
+        return self._place(start)

@@ -1,0 +1,103 @@
+"""The check of the lowering: silent on what the printer prints, loud on planted mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from argus.dsl.frontend import parse
+from argus.dsl.ir import Kernel
+from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
+from argus.dsl.lower import CudaKernel, lower
+from argus.dsl.lower.sm_90a.audit import differences
+from argus.dsl.transform import to_core
+
+SCHEDULES = {
+    "128x256": HopperGemmSchedule(tile=(128, 256, 64), stages=4),
+    "256x128": HopperGemmSchedule(tile=(256, 128, 64), stages=3, group_m=1),
+    "128x192": HopperGemmSchedule(tile=(128, 192, 64), stages=5, group_m=2),
+    "128x64, nothing kept": HopperGemmSchedule(tile=(128, 64, 64), stages=3, keep=0),
+}
+SMALL = HopperGemmSchedule(tile=(128, 128, 64), stages=2, group_m=2)
+SIZES = {"M": 72, "N": 136, "K": 136}
+Mistake = Callable[[CudaKernel], CudaKernel]
+
+
+def lowered(schedule: HopperGemmSchedule) -> tuple[Kernel, CudaKernel]:
+    problem = make_problem(task_named("gemm"), target="sm_90a")
+    core = to_core(parse(hopper_gemm.text(schedule, problem)))
+    made = lower(core)
+    assert isinstance(made, CudaKernel)
+    return core, made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_printed_text_does_what_core_form_says(name: str) -> None:
+    core, made = lowered(SCHEDULES[name])
+    assert differences(core, made, {"M": 300, "N": 264, "K": 200}) == []
+
+
+def test_the_printed_text_of_a_small_kernel_does_what_core_form_says() -> None:
+    core, made = lowered(SMALL)
+    assert differences(core, made, SIZES, blocks=1) == []
+
+
+def edit(old: str, new: str) -> Mistake:
+    def change(made: CudaKernel) -> CudaKernel:
+        assert old in made.source, old
+        return replace(made, source=made.source.replace(old, new))
+
+    return change
+
+
+def other_box(made: CudaKernel) -> CudaKernel:
+    first, *others = made.maps
+    return replace(made, maps=(replace(first, box=(64, 64)), *others))
+
+
+def no_swizzle(made: CudaKernel) -> CudaKernel:
+    return replace(made, maps=tuple(replace(m, swizzle="none") for m in made.maps))
+
+
+MISTAKES: dict[str, tuple[Mistake, str]] = {
+    "descriptor stride": (edit("(64ull << 32)", "(32ull << 32)"), "descriptor"),
+    "descriptor layout": (edit("(1ull << 62)", "(2ull << 62)"), "descriptor"),
+    "k step": (edit("r_As_rows + 4,", "r_As_rows + 2,"), "mma"),
+    "operand rows": (edit("+ g * 64 * 128)", ")"), "mma"),
+    "stage bytes": (edit("* 16384", "* 8192"), "r.As"),
+    "parity of a full stage": (edit(">> 1) & 1);", ">> 1) + 1 & 1);"), "wait"),
+    "parity of an empty stage": (edit(">> 1) - 1) & 1)", ">> 1)) & 1)"), "wait"),
+    "byte count": (edit(", 32768);", ", 16384);"), "expect"),
+    "arrival count": (edit("8 * i, 8);", "8 * i, 2);"), "initialised"),
+    "box": (other_box, "load"),
+    "swizzle of the maps": (no_swizzle, "load"),
+    "first MMA adds": (edit("int acc_holds = 0;", "int acc_holds = 1;"), "mma"),
+    "trip count": (edit("kt < cdiv(K, 64)", "kt < K / 64"), ""),
+    "raster": (edit("int bn = quo(rem(", "int bn = rem(rem("), "load"),
+    "epilogue swizzle": (edit("^ (lane % 8)", "^ (lane % 4)"), "stmatrix"),
+    "epilogue rows": (edit("lane % 16) * 128", "lane % 8) * 128"), "stmatrix"),
+    "epilogue columns": (edit("y[0] + 4)", "y[0] + 8)"), "stmatrix"),
+    "epilogue pairs": (edit("acc[0][2 * i + 1]", "acc[0][2 * i]"), "stmatrix"),
+    "store column": (edit("2 * bn * 64", "bn * 64"), "store"),
+    "barrier of both groups": (edit("named_barrier(3 + g, 128)", "named_barrier(3, 128)"), "barrier"),
+    "missing fence": (edit("    fence_async();\n", ""), "fence"),
+    "stage freed before its MMAs": (edit("wgmma_wait<1>", "wgmma_wait<2>"), "batch wait"),
+    "epilogue buffer reused": (edit("bulk_wait_read<1>", "bulk_wait_read<2>"), "wait groups"),
+    "register budget": (edit("more_registers<232>", "more_registers<240>"), "registers"),
+    "shared memory": (lambda made: replace(made, shared_bytes=made.shared_bytes - 1024), "shared memory"),
+    "unknown statement": (edit("fence_async();", "goto end;"), "cannot read"),
+}
+
+
+QUICK = {"descriptor stride", "byte count", "parity of a full stage", "epilogue swizzle", "barrier of both groups"}
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MISTAKES])
+def test_a_mistake_of_the_lowering_is_found(name: str) -> None:
+    core, made = lowered(SMALL)
+    mistake, said = MISTAKES[name]
+    found = differences(core, mistake(made), SIZES, blocks=1)
+    assert any(said in text for text in found), found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import warnings
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ async def _sitting(
         )
     except asyncio.CancelledError:
         stop = INTERRUPTED
+        # Branches that were still waiting for a place: LangGraph drops them, and Python would complain at exit.
+        warnings.filterwarnings("ignore", "coroutine '.*' was never awaited", RuntimeWarning)
         raise
     except Exception as error:
         stop = f"stopped by an error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"

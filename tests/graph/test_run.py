@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from graph_fakes import FakeToolbox, cards
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from argus.agents import ask
 from argus.agents.attempt import Attempt
 from argus.agents.models import ModelConfigError
-from argus.dsl.diagnostics import KernelError
+from argus.agents.offline import answer
+from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.graph.context import Config
 from argus.graph.errors import RunError
 from argus.graph.events import Event, RunFinished, Validated, read
@@ -164,6 +168,40 @@ async def test_finished_kernels_are_found_in_the_folder_even_without_checkpoints
         path.unlink()
     await aresume(tmp_path / "run", toolbox=toolbox, cards=cards(), track=False)
     assert toolbox.log.count("compile") == 1
+
+
+# LangGraph drops branches that waited for a place; the garbage collector finds their coroutines at some later time.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
+    def stop(event: Event) -> None:
+        if event.kind == "validated" and event.id == 2:
+            task.cancel()
+
+    task = asyncio.create_task(small(tmp_path / "run", on_event=stop))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    kept = json.loads((tmp_path / "run" / "run.json").read_text())["result"]
+    assert kept["stop_reason"] == "interrupted"
+    assert kept["best"] is not None
+    assert (tmp_path / "run" / "best" / "kernel.py").exists()
+    rest = await aresume(tmp_path / "run", toolbox=FakeToolbox(), cards=cards(), track=False)
+    assert len(rest.attempts) == 7
+
+
+async def test_a_provider_that_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask, "PAUSE_SECONDS", 0.0)
+
+    def down(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        raise ModelHTTPError(status_code=503, model_name="m", body="overloaded")
+
+    # Of one candidate it is that candidate's trouble; of the plan it is the run's, which can go on later.
+    found = await small(tmp_path / "a", models={"lowering": FunctionModel(down)}, rounds=1, candidates=2)
+    assert [(a.status, a.fault, a.reward) for a in found.attempts[1:]] == [("broken", "toolchain", None)] * 2
+    up = FunctionModel(answer, model_name="m")
+    with pytest.raises(ToolchainError, match="failed 3 times"):
+        await small(tmp_path / "b", models={"planner": FunctionModel(down, model_name="m")})
+    rest = await aresume(tmp_path / "b", models={"planner": up}, toolbox=FakeToolbox(), cards=cards(), track=False)
+    assert len(rest.attempts) == 7
 
 
 async def test_only_budgets_may_change(tmp_path: Path) -> None:

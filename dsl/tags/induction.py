@@ -40,6 +40,7 @@ from argus.dsl.tags.state import (
     seal,
     substitute_delta,
     substitute_state,
+    write_symbols,
 )
 
 Run = Callable[[tuple[Stmt, ...], list[State]], list[State]]
@@ -320,7 +321,9 @@ class Induction:
             and all(same_fragment(s.frags[n], first.frags[n]) for n in kept)
             for s in states
         )  # fmt: skip
-        if same and all(self.symbol not in fragment_symbols(first.frags[n], self.cx.store) for n in kept):
+        free = [fragment_symbols(first.frags[n], self.cx.store) for n in kept]
+        free += [write_symbols(w) for w in first.done + first.open]
+        if same and not any(self.symbol in symbols for symbols in free):
             first.frags = {n: first.frags[n] for n in kept}
             first.facts, first.fixed, first.least = self.entry.facts, dict(self.entry.fixed), dict(self.entry.least)
             return [first]
@@ -355,6 +358,8 @@ def forget(cx: Context, state: State, symbol: str) -> State:
     if symbol not in state.least and symbol not in state.fixed:
         return state
     out = state.fork()
+    if any(symbol in write_symbols(w) for w in state.done + state.open):
+        out.lost = "what is stored depends on how an earlier run of the same loop ended"
     out.least.pop(symbol, None)
     out.fixed = {n: v for n, v in out.fixed.items() if n != symbol and not v[1].mentions((symbol,))}
     out.facts = tuple(f for f in out.facts if symbol not in formula_symbols(f))

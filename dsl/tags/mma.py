@@ -77,7 +77,8 @@ class _Mma:
         axis = self._reduced_axis(a, b)
         left, right = self._operand("a", a, axis), self._operand("b", b, axis)
         self._check_k(left, right, axis)
-        rows, cols = self._free(left, axis), self._free(right, axis)
+        batch = self._batch_axes(left, right, axis)
+        rows, cols = self._free(left, {axis}), self._free(right, {axis, *batch})
         self._check_kept("row", acc.rows, rows, left)
         self._check_kept("column", acc.cols, cols, right)
         origins = acc.origins.union(*(v.origins for v in (*left.values, *right.values)))
@@ -175,10 +176,30 @@ class _Mma:
         )  # fmt: skip
         cx.must(self.obligation, self.state, negation(d.bad), "table", lambda: finding)
 
-    def _free(self, x: _Operand, axis: str) -> domain.Side:
-        """The components other than k, along the operand's rows; they must not vary along k."""
+    def _batch_axes(self, a: _Operand, b: _Operand, axis: str) -> frozenset[str]:
+        """Axes that both operands carry beside k: a batch index, the same for all elements of both."""
+        common = _axes(a) & _axes(b) - {axis}
+        for name in sorted(common):
+            columns = [column(x.tile.codes, name, self.cx.store, self.state.reduce) for x in (a, b)]
+            if any(c is None or c.which is not None or (c.local != c.local.flat[0]).any() for c in columns):
+                self.obligation.block(f"both operands carry {name}, which is not one index for all of their elements")
+                raise _Failed
+            left, right = columns
+            assert left is not None
+            assert right is not None
+            found = list(differences(left.part((slice(0, 1), slice(0, 1))), right))
+            for d in found:
+                fix = f"load both operands at the same {name}"
+                text = f"operands 'a' and 'b' come from different {name}"
+                self._differ(d, b, name, text, fix=("stage off by n", fix), matters=self._visible(a, b, d))
+            if found:
+                raise _Failed
+        return common
+
+    def _free(self, x: _Operand, without: set[str]) -> domain.Side:
+        """The components other than these, along the operand's rows; they must not vary along k."""
         comps = list[Comp]()
-        for name in sorted({c.axis for v in x.values for c in v.comps} - {axis}):
+        for name in sorted(_axes(x) - without):
             free = column(x.tile.codes, name, self.cx.store, self.state.reduce)
             if free is None:
                 self._fail(f"some elements of operand {x.name!r} carry no tag {name}", "operand transposed", x.tile)
@@ -186,7 +207,7 @@ class _Mma:
             found = list(differences(free.part((slice(None), slice(0, 1))), free))
             for d in found:
                 text = f"tag {name} of operand {x.name!r} changes along k"
-                fix = f"operand {x.name!r} needs the transposed view: rows by {axis}"
+                fix = f"operand {x.name!r} needs the transposed view"
                 self._differ(d, x, name, text, fix=("operand transposed", fix), matters=self._visible(x, x, d))
             if found:
                 raise _Failed
@@ -195,7 +216,7 @@ class _Mma:
                 raise _Failed
             raw = free.raw[0]
             comps.append(Comp(name, raw.without_const(), self.cx.store.table(free.local[:, 0] + raw.const)))
-        windows = {w: None for v in x.values for w in v.windows if w.axis != axis}
+        windows = {w: None for v in x.values for w in v.windows if w.axis not in without}
         return domain.Side(tuple(comps), tuple(windows))
 
     def _check_kept(self, word: str, old: domain.Side | None, new: domain.Side, x: _Operand) -> None:
@@ -247,6 +268,10 @@ class _Mma:
                 at = comp.base + int(self.cx.store.tables[comp.table][code & ELEMENT_MASK])
                 found += [ge(at - window.lo), ge(window.hi - at - 1)]
         return found
+
+
+def _axes(x: _Operand) -> frozenset[str]:
+    return frozenset(c.axis for v in x.values for c in v.comps)
 
 
 def _listed(axes: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from argus.dsl.layout.affine import (
     Eq,
     Formula,
     conjunction,
+    formula_symbols,
     negation,
     substitute_affine,
     substitute_formula,
@@ -174,6 +175,15 @@ def substitute_write(write: Write, env: Substitution) -> Write:
             given=tuple(substitute_formula(f, env) for f in box.given),
         ),
     )
+
+
+def write_symbols(write: Write) -> frozenset[str]:
+    """Free symbols of a store to an output."""
+    box = write.box
+    found = [a.symbols() for a in box.base]
+    found += [x.symbols() for w in box.windows for x in (w.lo, w.hi)]
+    found += [formula_symbols(f) for f in (*box.given, *(d.guard for d in box.domains))]
+    return frozenset[str]().union(*found) - {d.symbol for d in box.domains}
 
 
 def fragment_symbols(frag: Fragment, store: Store) -> frozenset[str]:

@@ -60,6 +60,14 @@ def transposed(inputs: Arrays, sizes: Mapping[str, int]) -> Arrays:
     return {"C": a_times_bt(inputs, sizes)["C"].T}
 
 
+def batched(inputs: Arrays, sizes: Mapping[str, int]) -> Arrays:
+    del sizes
+    return {"C": inputs["A"] @ inputs["B"].transpose(0, 2, 1)}
+
+
+REFERENCES = {"good/transposed_output": transposed, "good/batched": batched}
+
+
 def core_of(text: str) -> Kernel:
     return to_core(parse(text))
 
@@ -139,6 +147,23 @@ MISTAKES = (
         "conformity",
         "acc += mma",
         "operand transposed",
+    ),
+    Mistake(
+        "operands of different batches",
+        "good/batched",
+        (("A[bz]", "A[0]"),),
+        "conformity",
+        "acc += mma",
+        "stage off by n",
+        "the same b",
+    ),
+    Mistake(
+        "a batch stored for another",
+        "good/batched",
+        (("store(C[bz]", "store(C[0]"),),
+        "epilogue",
+        "store(C[0]",
+        "bounds guard",
     ),
     Mistake(
         "another accumulator",
@@ -466,7 +491,7 @@ def test_a_mistake_is_refuted_where_it_shows(mistake: Mistake) -> None:
     assert (
         wrong(
             core_of(text),
-            transposed if "transposed" in mistake.kernel else a_times_bt,
+            REFERENCES.get(mistake.kernel, a_times_bt),
             sizes_list=[counterexample.sizes],
         )
         is not None

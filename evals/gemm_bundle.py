@@ -18,6 +18,7 @@ from argus.dsl.frontend import parse
 from argus.dsl.ir.verify import check_sizes, verify
 from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
 from argus.dsl.lower import CudaKernel, lower
+from argus.dsl.lower.sm_90a.audit import differences
 from argus.dsl.transform import to_core
 
 SCHEMA_VERSION = 1
@@ -43,6 +44,8 @@ CHECK_SIZES: tuple[Mapping[str, int], ...] = (
     {"M": 1000, "N": 3000, "K": 4104},
     {"M": 2050, "N": 4168, "K": 328},
 )
+# The printed text is compared with core form here: several tiles a block, tails, the ring wraps.
+AUDIT_SIZES: Mapping[str, int] = {"M": 72, "N": 264, "K": 136}
 RUN = '''"""Times this bundle's kernels: python run.py --out results.json. Needs Python, the CUDA driver and PyTorch."""
 import sys
 from pathlib import Path
@@ -99,8 +102,12 @@ class Case:
 
 def proposed(shapes: Sequence[Shape], dtype: str = "bf16", count: int = 2) -> tuple[Case, ...]:
     """The schedules that the closed form proposes for each shape."""
-    sizes = [dict(zip(("M", "N", "K"), shape, strict=True)) for shape in shapes]
-    return tuple(Case(s, dtype, hopper_gemm.proposals(n, count)) for s, n in zip(shapes, sizes, strict=True))
+    return tuple(Case(shape, dtype, hopper_gemm.proposals(_sizes(shape), count)) for shape in shapes)
+
+
+def _sizes(shape: Shape) -> dict[str, int]:
+    m, n, k = shape
+    return {"M": m, "N": n, "K": k}
 
 
 def write_bundle(out: Path, cases: Sequence[Case]) -> tuple[Candidate, ...]:
@@ -135,18 +142,22 @@ def _demand_conditions(shape: Shape) -> None:
         KernelError: BAD_SIZE.
     """
     problem = make_problem(task_named("gemm"), target="sm_90a")
-    sizes = dict(zip(("M", "N", "K"), shape, strict=True))
-    check_sizes(parse(hopper_gemm.text(HopperGemmSchedule(), problem)), sizes)
+    check_sizes(parse(hopper_gemm.text(HopperGemmSchedule(), problem)), _sizes(shape))
 
 
 def compile_schedule(schedule: HopperGemmSchedule, dtype: str, out: Path) -> Candidate:
-    """Schedule to kernel text to cubin, in `out/<name>/`. Whether the text is right is the checker's business."""
+    """Schedule to kernel text to cubin, in `out/<name>/`.
+
+    Whether the text is right is the checker's business; that CUDA C does what core form says is checked here.
+    """
     problem = make_problem(task_named("gemm"), dtype=dtype, target="sm_90a")
     text = hopper_gemm.text(schedule, problem)
     core = to_core(parse(text))
     verify(core)
     lowered = lower(core)
     assert isinstance(lowered, CudaKernel)
+    wrong = differences(core, lowered, AUDIT_SIZES, blocks=1)
+    assert not wrong, f"the lowering of {schedule.name} is wrong: {wrong[0]}"
     name = f"{dtype}-{schedule.name}"
     artifact = build_cuda(lowered, hashlib.sha256(text.encode()).hexdigest(), out / name)
     (out / name / TEXT).write_text(text, "utf-8")
@@ -172,7 +183,7 @@ def _entries(cases: Sequence[Case], candidates: Mapping[tuple[str, HopperGemmSch
     checked: set[str] = set()
     for number, case in enumerate(cases):
         dtype = {"bf16": "bfloat16", "f16": "float16"}[case.dtype]
-        sizes = dict(zip(("M", "N", "K"), case.shape, strict=True))
+        sizes = _sizes(case.shape)
         at = "x".join(map(str, case.shape))
         yield Entry(id=f"{at} {case.dtype} library", kind="peer", dtype=dtype, sizes=sizes, name="library")
         for schedule in case.schedules:

@@ -83,7 +83,8 @@ def mismatches(results: Results, bundle: Path) -> list[str]:
 
 def table(results: Results) -> str:
     """A line an entry, and the geometric mean over shapes of the best kernel of each."""
-    device = next((r.device for r in results.results if r.device), {})
+    known = [r.device for r in results.results if r.device]
+    device = known[0] if known else {}
     lines = [
         f"{device.get('name', 'unknown GPU')}, driver {results.driver or 'unknown'}, torch {device.get('torch', '?')}, "
         f"{results.date}; measured, paired, median [95 %]",

@@ -27,18 +27,23 @@ def predict(schedule: GemmSchedule, problem: Problem) -> float:
     """Microseconds by the closed form."""
     m, n, k = (problem.shape[x] for x in ("m", "n", "k"))
     bm, bn, bk = schedule.tile
-    mfma = 2 * bm * bn * bk / _MFMA_FLOP_PER_CLK
-    lds = _lds_clk(schedule)
-    resident = _resident_blocks(schedule)
-    overlap = min(1.0, schedule.waves * resident / (2 * gfx942.SIMDS))
-    # Two waves on a SIMD let LDS and MFMA work overlap; one alone does the one after the other.
-    busy = max(mfma, lds) + (1 - overlap) * min(mfma, lds)
-    per_tile = max(mfma, lds, (busy + _exposed_clk(schedule, busy)) / resident)
     blocks = ceil(m / bm) * ceil(n / bn)
-    rounds = ceil(blocks / (gfx942.CUS * resident)) * resident
-    compute_us = rounds * ceil(k / bk) * per_tile / gfx942.CLOCK_MHZ
+    rounds, rest = divmod(ceil(blocks / gfx942.CUS), resident := _resident_blocks(schedule))
+    clk = rounds * resident * _tile_clk(schedule, resident) + (rest * _tile_clk(schedule, rest) if rest else 0.0)
+    compute_us = ceil(k / bk) * clk / gfx942.CLOCK_MHZ
     hbm_us = (ELEMENT_BYTES * k * (m + n) + 4 * m * n) / _HBM_BYTES_PER_US
     return max(compute_us, hbm_us) + gfx942.LAUNCH_US
+
+
+def _tile_clk(schedule: GemmSchedule, resident: int) -> float:
+    """Cycles that a CU spends on one k-tile of one block while `resident` blocks share it."""
+    bm, bn, bk = schedule.tile
+    mfma = 2 * bm * bn * bk / _MFMA_FLOP_PER_CLK
+    lds = _lds_clk(schedule)
+    # Two waves on a SIMD let LDS and MFMA work overlap; one alone does the one after the other.
+    overlap = min(1.0, schedule.waves * resident / (2 * gfx942.SIMDS))
+    busy = max(mfma, lds) + (1 - overlap) * min(mfma, lds)
+    return max(mfma, lds, (busy + _exposed_clk(schedule, busy)) / resident)
 
 
 def _lds_clk(schedule: GemmSchedule) -> float:

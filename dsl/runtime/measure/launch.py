@@ -16,8 +16,12 @@ CUBIN, MANIFEST = "kernel.cubin", "manifest.json"
 
 def formula(text: str, names: Mapping[str, int]) -> int:
     """Integer arithmetic of a manifest over sizes."""
-    functions: dict[str, Any] = {"cdiv": lambda a, b: -(-a // b), "min": min, "max": max}
+    functions: dict[str, Any] = {"cdiv": _cdiv, "min": min, "max": max}
     return int(eval(text, {"__builtins__": {}}, {**functions, **names}))
+
+
+def _cdiv(a: int, b: int) -> int:
+    return -(-a // b)
 
 
 class Kernel:

@@ -65,11 +65,11 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
             results.append({"id": entry["id"], "status": "skipped", "message": f"after {options.minutes} minutes"})
             continue
         where = f"{entry['dtype']} {sorted(entry['sizes'].items())}"
-        asked = {**entry, "rounds": max(9, options.rounds), "library": libraries.get(where, "cublas")}
+        asked: dict[str, Any] = {**entry, "rounds": max(9, options.rounds), "library": libraries.get(where, "cublas")}
         found = _isolated(bundle, asked, options.kill_after)
         if found.get("status") in ("killed", "died") and entry.get("check_sizes"):
             # Is it right, and how fast, at the size that counts? What it did at the others stays on record.
-            again = _isolated(bundle, {**asked, "check_sizes": ()}, options.kill_after)
+            again: dict[str, Any] = _isolated(bundle, {**asked, "check_sizes": ()}, options.kill_after)
             found = {**again, "first": found, "status": "wrong" if again.get("status") == "ok" else found["status"]}
         if entry["kind"] == "peer" and "library" in found:
             libraries[where] = found["library"]

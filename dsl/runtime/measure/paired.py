@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from .clocks import Clocks
@@ -76,7 +77,7 @@ def alternate(torch: Any, a: Graph, b: Graph, rounds: int, clocks: Clocks) -> Ro
             done.record()
         out.clocks.append(clocks.sample())  # the GPU is busy: replays only queue
         torch.cuda.synchronize()
-        ms = [start.elapsed_time(end) for start, end in zip(events, events[1:], strict=False)]
+        ms = [start.elapsed_time(end) for start, end in pairwise(events)]
         outer, inner = (ms[0] + ms[3]) / 2, (ms[1] + ms[2]) / 2
         of_a, of_b = (outer, inner) if i % 2 == 0 else (inner, outer)
         out.a.append(of_a / a.calls * 1e-3)

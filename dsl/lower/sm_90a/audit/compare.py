@@ -96,9 +96,12 @@ class _Comparison:
             if end > start:
                 self.found.append(f"{a} and {b} overlap")
         for s in self.core.body:
-            swizzled = isinstance(s, Assign) and isinstance(s.value, Shared) and s.value.swizzle is not None
-            if swizzled and starts[c_name(s.targets[0])] % SWIZZLE_BYTES:
-                self.found.append(f"{s.targets[0]} starts where its swizzle does not")
+            match s:
+                case Assign(targets=(name,), value=Shared(swizzle=swizzle)) if swizzle is not None:
+                    if starts[c_name(name)] % SWIZZLE_BYTES:
+                        self.found.append(f"{name} starts where its swizzle does not")
+                case _:
+                    pass
         slack = -SHARED_AT % SWIZZLE_BYTES
         if spans and slack + spans[-1][1] > self.cuda.shared_bytes:
             self.found.append(f"{self.cuda.shared_bytes} bytes of shared memory are asked for, {spans[-1][1]} are used")

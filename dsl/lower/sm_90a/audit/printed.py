@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -64,6 +65,48 @@ class Printed:
         return run.finish()
 
 
+_LOGGED: Mapping[str, str] = {
+    "mbar_init": "init",
+    "mbar_wait": "wait",
+    "mbar_arrive_bytes": "expect",
+    "mbar_arrive": "arrive",
+    "tma_load": "load",
+    "tma_store": "store",
+    "bulk_commit": "commit",
+    "bulk_wait_read": "wait groups",
+    "named_barrier": "barrier",
+    "fence_async": "fence",
+    "wgmma_commit": "batch",
+    "wgmma_wait": "batch wait",
+    "fewer_registers": "registers",
+    "more_registers": "registers",
+    "store_matrix": "put",
+}
+
+
+def _nothing(*operands: object) -> None:
+    """Instructions whose operands decide nothing."""
+
+
+def _pair(low: object, high: object) -> tuple[object, object]:
+    return low, high
+
+
+def _shared_address(pointer: object) -> int:
+    del pointer
+    return SHARED_AT
+
+
+def _first_lane(mask: int, value: int, lane: int) -> int:
+    """A warp's number is the same in all its lanes."""
+    del mask, lane
+    return value
+
+
+def _array(name: str, rows: int, count: int) -> Registers:
+    return Registers(name, [Row((name, p, i) for i in range(count)) for p in range(rows)])
+
+
 class _Run:
     """Stands in for the device functions. Addresses are told apart when all names are known, at the end."""
 
@@ -74,37 +117,27 @@ class _Run:
         self.problems: list[str] = []
 
     def namespace(self) -> dict[str, Any]:
-        def log(what: str) -> Callable[..., None]:
-            return lambda *operands: self.raw.append((what, operands))
-
-        silent = dict.fromkeys(
-            ("prefetch_map", "mbar_init_fence", "__syncthreads", "wgmma_fence", "hold"), lambda *_: None
-        )
-        mma = {
-            f"mma_{atom}_{dtype}": partial(self._multiply, atom, dtype)
-            for atom in (f"m64n{n}k16" for n in range(8, 257, 8))
-            for dtype in ("bf16", "f16")
-        }
-        pairs = {f"pair_{d}": lambda low, high: (low, high) for d in ("bf16", "f16")}
+        """Every function that the text may call."""
+        silent = ("prefetch_map", "mbar_init_fence", "__syncthreads", "wgmma_fence", "hold")
+        atoms = [f"m64n{n}k16" for n in range(8, 257, 8)]
         return {
-            **silent, **mma, **pairs,
-            "min": min, "max": max,
-            "floor_quo": lambda a, b: a // b, "floor_rem": lambda a, b: a % b,
-            "shared_address": lambda _: SHARED_AT, "dynamic_shared": None,
-            "__shfl_sync": lambda _mask, value, _lane: value,
-            "array": lambda name, rows, count: Registers(
-                name, [Row((name, p, i) for i in range(count)) for p in range(rows)]
-            ),
+            **dict.fromkeys(silent, _nothing),
+            **{name: partial(self._log, what) for name, what in _LOGGED.items()},
+            **{f"mma_{atom}_{d}": partial(self._log, "mma", atom, d) for atom in atoms for d in ("bf16", "f16")},
+            **{f"pair_{d}": _pair for d in ("bf16", "f16")},
+            "min": min,
+            "max": max,
+            "floor_quo": operator.floordiv,
+            "floor_rem": operator.mod,
+            "shared_address": _shared_address,
+            "dynamic_shared": None,
+            "__shfl_sync": _first_lane,
+            "array": _array,
             "leave": self.locals.update,
-            "mbar_init": log("init"), "mbar_wait": log("wait"), "mbar_arrive_bytes": log("expect"),
-            "mbar_arrive": log("arrive"), "tma_load": log("load"), "tma_store": log("store"),
-            "bulk_commit": log("commit"), "bulk_wait_read": log("wait groups"), "named_barrier": log("barrier"),
-            "fence_async": log("fence"), "wgmma_commit": log("batch"), "wgmma_wait": log("batch wait"),
-            "fewer_registers": log("registers"), "more_registers": log("registers"), "store_matrix": log("put"),
-        }  # fmt: skip
+        }
 
-    def _multiply(self, atom: str, dtype: str, *operands: Any) -> None:  # noqa: ANN401 - as printed
-        self.raw.append(("mma", (atom, dtype, *operands)))
+    def _log(self, what: str, *operands: Any) -> None:  # noqa: ANN401 - as printed
+        self.raw.append((what, operands))
 
     def finish(self) -> tuple[Trace, list[str]]:
         return [self._event(what, operands) for what, operands in self.raw], self.problems

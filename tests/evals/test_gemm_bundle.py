@@ -1,0 +1,98 @@
+"""Bundles and the tables of their results."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from argus.dsl.codegen.nvcc import CudaArtifact
+from argus.dsl.diagnostics import KernelError, ToolchainError
+from argus.dsl.kernels import HopperGemmSchedule
+from argus.evals.gemm_bundle import Case, proposed, write_bundle
+from argus.evals.gemm_results import mismatches, read_results, table
+
+CASES = (Case((256, 256, 256), "bf16", (HopperGemmSchedule(tile=(128, 64, 64), stages=2),)),)
+needs_nvcc = pytest.mark.skipif(
+    shutil.which("nvcc") is None and not Path("/usr/local/cuda/bin/nvcc").is_file(), reason="no nvcc here"
+)
+MEASURED = Path(__file__).parents[2] / "evals" / "results" / "h200-gemm-2026-11-29.json"
+
+
+@needs_nvcc
+def test_a_bundle_runs_by_itself_as_far_as_this_machine_goes(tmp_path: Path) -> None:
+    (candidate,) = write_bundle(tmp_path / "bundle", CASES)
+    assert candidate.artifact.report.spills == 0
+    assert candidate.artifact.report.lint == ()
+    out = tmp_path / "results.json"
+    command = [sys.executable, str(tmp_path / "bundle" / "run.py"), "--out", str(out), "--only", "itself"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode in (0, 1, 3), done.stderr
+    results = read_results(out)
+    assert [r.id for r in results.results] == ["256x256x256 bf16-128x64x64-s2-g8 against itself"]
+    assert mismatches(results, tmp_path / "bundle") == []
+
+
+@needs_nvcc
+def test_a_changed_cubin_is_noticed(tmp_path: Path) -> None:
+    (candidate,) = write_bundle(tmp_path, CASES)
+    cubin = candidate.artifact.directory / "kernel.cubin"
+    cubin.write_bytes(cubin.read_bytes() + b"\0")
+    with pytest.raises(ToolchainError, match=r"kernel\.cubin changed"):
+        CudaArtifact.load(candidate.artifact.directory)
+
+
+def test_without_nvcc_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object, **__: object) -> None:
+        return None
+
+    monkeypatch.setattr(shutil, "which", nothing)
+    with pytest.raises(ToolchainError, match="nvcc is missing"):
+        write_bundle(tmp_path, CASES)
+
+
+def test_sizes_that_tma_cannot_address_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(KernelError):
+        write_bundle(tmp_path, [Case((1000, 3001, 4104), "bf16", CASES[0].schedules)])
+
+
+def test_proposals_fit_the_shape() -> None:
+    (cube,), (skinny,) = (case.schedules for case in proposed([(4096, 4096, 4096), (16, 8192, 8192)], count=1))
+    assert cube.tile[:2] == (128, 256)
+    assert skinny.tile[0] == 64
+
+
+# -------------------------------------------------------------------------------------------------- results
+
+
+def test_the_table_of_the_first_measurement() -> None:
+    text = table(read_results(MEASURED))
+    assert text.startswith("NVIDIA H200, driver 580.159.04")
+    assert "102.1 % of the library" in text.splitlines()[-1]
+
+
+def test_results_of_another_cubin_are_told(tmp_path: Path) -> None:
+    found: dict[str, Any] = json.loads(MEASURED.read_text("utf-8"))
+    ran = [r for r in found["results"] if r["kind"] == "candidate"]
+    entries = [
+        {"id": r["id"], "cubin_sha": r.get("cubin_sha", ""), "kernel_sha": r.get("kernel_sha", "")}
+        for r in found["results"]
+    ]
+    plan = {"bundle_sha": found["bundle_sha"], "entries": entries}
+    (tmp_path / "bundle.json").write_text(json.dumps(plan), "utf-8")
+    results = read_results(MEASURED)
+    assert mismatches(results, tmp_path) == []
+    next(e for e in entries if e["id"] == ran[0]["id"])["cubin_sha"] = "0" * 64
+    (tmp_path / "bundle.json").write_text(json.dumps(plan), "utf-8")
+    assert mismatches(results, tmp_path) == [f"{ran[0]['id']} ran another cubin, or one of another kernel text"]
+
+
+def test_no_results(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}", "utf-8")
+    with pytest.raises(ToolchainError, match="no results"):
+        read_results(tmp_path / "x.json")

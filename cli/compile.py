@@ -46,7 +46,7 @@ def compile_(
     kernel: Annotated[str | None, typer.Option(help="Which kernel of the file.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File instead of standard output.")] = None,
 ) -> None:
-    """Compile a kernel; `asm` of sm_90a is PTX. Exit 0: done; 2: no kernel, or the wrong target; 3: toolchain trouble."""
+    """Compile a kernel; `asm` of sm_90a is PTX. Exit 0: done; 2: no kernel, or a wrong target; 3: toolchain trouble."""
     as_json = emit is Emit.report
     text = read_kernel(file, json=as_json)
     sizes = parse_shape(shape, json=as_json)

@@ -57,7 +57,7 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
     plan: dict[str, Any] = json.loads((bundle / BUNDLE).read_text("utf-8"))
     start = time.monotonic()
     results: list[dict[str, Any]] = []
-    libraries: dict[str, str] = {}
+    libraries: dict[str, Any] = {}
     for entry in plan["entries"]:
         if options.only and options.only not in entry["id"]:
             continue
@@ -66,11 +66,12 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
             continue
         where = f"{entry['dtype']} {sorted(entry['sizes'].items())}"
         asked: dict[str, Any] = {**entry, "rounds": max(9, options.rounds), "library": libraries.get(where, "cublas")}
-        found = _isolated(bundle, asked, options.kill_after)
+        found: dict[str, Any] = _isolated(bundle, asked, options.kill_after)
         if found.get("status") in ("killed", "died") and entry.get("check_sizes"):
             # Is it right, and how fast, at the size that counts? What it did at the others stays on record.
             again: dict[str, Any] = _isolated(bundle, {**asked, "check_sizes": ()}, options.kill_after)
-            found = {**again, "first": found, "status": "wrong" if again.get("status") == "ok" else found["status"]}
+            status = "wrong" if again.get("status") == "ok" else found["status"]
+            found = {**again, "first": found, "status": status}
         if entry["kind"] == "peer" and "library" in found:
             libraries[where] = found["library"]
         found.setdefault("status", "ok")

@@ -108,7 +108,9 @@ class _Comparison:
 
     def _thread(self, block: int, thread: int, did: Trace, want: Trace) -> None:
         """Everything but stores of elements, in order. Who commits no group has none to wait for."""
-        silent = {"put", "init"} | (set() if any(e.what == "commit" for e in want) else {"wait groups"})
+        silent = {"put", "init"}
+        if not any(e.what == "commit" for e in want):
+            silent.add("wait groups")
         did, want = _without(did, *silent), _without(want, *silent)
         for i, (d, w) in enumerate(zip(did, want, strict=False)):
             if not self._same(d, w):

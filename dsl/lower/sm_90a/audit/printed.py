@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -97,6 +96,14 @@ def _shared_address(pointer: object) -> int:
     return SHARED_AT
 
 
+def _floor_quo(a: int, b: int) -> int:
+    return a // b
+
+
+def _floor_rem(a: int, b: int) -> int:
+    return a % b
+
+
 def _first_lane(mask: int, value: int, lane: int) -> int:
     """A warp's number is the same in all its lanes."""
     del mask, lane
@@ -127,8 +134,8 @@ class _Run:
             **{f"pair_{d}": _pair for d in ("bf16", "f16")},
             "min": min,
             "max": max,
-            "floor_quo": operator.floordiv,
-            "floor_rem": operator.mod,
+            "floor_quo": _floor_quo,
+            "floor_rem": _floor_rem,
             "shared_address": _shared_address,
             "dynamic_shared": None,
             "__shfl_sync": _first_lane,

@@ -133,6 +133,15 @@ class ArmView(_Fact):
     basis: Literal["predict", "card"]
 
 
+class PairView(_Fact):
+    """Cards that the closed form sees promise more together than any of them alone; prerequisites are among them."""
+
+    parent: int
+    techniques: tuple[str, ...]
+    params: Params
+    gain: float
+
+
 class Lesson(_Fact):
     """What an arm taught: the residual, observed minus promised log gain, of a technique under a bottleneck.
 
@@ -175,6 +184,7 @@ class PlanningState(_Fact):
     parents: Annotated[tuple[ParentView, ...], Field(max_length=3)]
     cards: tuple[CardView, ...] = ()
     arms: tuple[ArmView, ...] = ()
+    pairs: tuple[PairView, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     attempts: Annotated[tuple[AttemptView, ...], Field(max_length=12)] = ()
 

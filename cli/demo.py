@@ -32,6 +32,7 @@ from argus.tools.results import TestReport
 app = typer.Typer()
 
 CANDIDATES = 24
+ROUNDS = 6
 RANDOM_SEEDS = range(20)
 _IN_ORDER = Policy("latest", "round-robin")
 _SIZES = (
@@ -66,7 +67,7 @@ def demo(
     missed_bug(problem, say)
     say(f"\n2  Search: at most {CANDIDATES} candidates")
     found = optimize(
-        "gemm", dtype="bf16", seed=seed, candidates=CANDIDATES, rounds=CANDIDATES, out=out, on_event=Progress()
+        "gemm", dtype="bf16", seed=seed, candidates=CANDIDATES, rounds=ROUNDS, out=out, on_event=Progress()
     )
     folder = out or RUNS / found.run_id
     winner(found, folder, say)

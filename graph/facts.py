@@ -56,6 +56,7 @@ def planning_state(
         parents=tuple(parent_view(a, catalogue) for a in found.parents),
         cards=tuple(card_view(card, found.open) for card in _mentioned(catalogue, found.arms)),
         arms=found.arms,
+        pairs=found.pairs,
         lessons=lessons(state["arms"]),
         attempts=tuple(_attempt_view(a, known) for a in attempts[-REMEMBERED:]),
     )

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from argus.agents.attempt import Attempt
-from argus.agents.messages import ArmView
-from argus.agents.policy.arms import Catalogue, eligible, schedule_sha
+from argus.agents.messages import ArmView, PairView
+from argus.agents.policy.arms import Catalogue, eligible, schedule_sha, spread_of
 from argus.agents.policy.lessons import Arm, belief, success
-from argus.agents.policy.levels import open_levels
+from argus.agents.policy.levels import deepest, open_levels
+from argus.agents.policy.pairs import promising_pairs
 from argus.agents.policy.stopping import GAIN
 from argus.agents.policy.tuner import Trial, Tuner
 from argus.graph.context import Budget
@@ -27,11 +28,13 @@ class Survey:
     Attributes:
         parents: The kernels to start from, fastest first.
         open: Levels that may be tried now.
-        chances: Each arm's probability of beating the best kernel by 1 %, its success rate included.
+        pairs: Arms that promise more together.
+        chances: Each arm's and pair's probability of beating the best kernel by 1 %, its success rate included.
     """
 
     parents: tuple[Attempt, ...]
     arms: tuple[ArmView, ...]
+    pairs: tuple[PairView, ...]
     open: tuple[Level, ...]
     chances: tuple[float, ...]
 
@@ -57,7 +60,17 @@ def survey(state: RunState, catalogue: Catalogue) -> Survey:
         handicap = behind(parent, best)
         promised[level] = max(promised.get(level, -math.inf), promise + b.mean - handicap)
         chances.append(success(beliefs, arm) * b.above(GAIN + handicap - promise))
-    return Survey(tuple(parents), arms, open_levels(promised), tuple(chances))
+    pairs = tuple(pair for parent in parents for pair in promising_pairs(catalogue, parent, arms, tried))
+    for pair in pairs:
+        parent, cards = known[pair.parent], [catalogue.cards[name] for name in pair.techniques]
+        handicap = behind(parent, best)
+        level = deepest(card.level for card in cards)
+        promised[level] = max(promised.get(level, -math.inf), pair.gain - handicap)
+        beliefs_of = [arm_of(card.id, parent, catalogue, spread_of(catalogue, card.id, parent)) for card in cards]
+        chances.append(
+            min(success(beliefs, arm) * belief(beliefs, arm).above(GAIN + handicap - pair.gain) for arm in beliefs_of)
+        )
+    return Survey(tuple(parents), arms, pairs, open_levels(promised), tuple(chances))
 
 
 def parents_of(attempts: Sequence[Attempt], catalogue: Catalogue) -> list[Attempt]:

@@ -6,7 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from argus.agents.messages import ArmView, CardView, Lesson, OptionView, ParentView, Plan, PlanningState, Proposal
+from argus.agents.messages import (
+    ArmView,
+    CardView,
+    Lesson,
+    OptionView,
+    PairView,
+    ParentView,
+    Plan,
+    PlanningState,
+    Proposal,
+)
 from argus.agents.policy.priors import DEFAULT_SPREAD
 
 PER_ARM = 3
@@ -40,6 +50,7 @@ def plan(state: PlanningState) -> Plan:
     ideas.sort(key=lambda x: (behind[x.arm.parent] - x.gain, x.arm.card, x.arm.parent))
     found = [_proposal([idea], cards) for idea in ideas]
     found += [_proposal(pair, cards) for pair in _pairs(ideas, cards)]
+    found += [_joint(pair, cards, state.lessons, parents[pair.parent].bottleneck) for pair in state.pairs]
     found.sort(key=lambda p: behind[p.parent] - math.log(p.expected_speedup))
     return Plan(proposals=tuple(found[:MOST]))
 
@@ -87,6 +98,21 @@ def _go_together(a: ArmView, b: ArmView, cards: dict[str, CardView]) -> bool:
     x, y = cards[a.card], cards[b.card]
     shared = set(x.change or {}) & set(y.change or {})
     return len(names) <= 3 and not shared and b.card not in x.conflicts and a.card not in y.conflicts
+
+
+def _joint(pair: PairView, cards: dict[str, CardView], lessons: Sequence[Lesson], bottleneck: str) -> Proposal:
+    """A pair that the closed form evaluated as one, with what was learned of its members."""
+    taught = [residual(lessons, card, bottleneck) or (0.0, DEFAULT_SPREAD) for card in pair.techniques]
+    gain, sd = pair.gain + sum(mean for mean, _ in taught), math.sqrt(sum(s * s for _, s in taught))
+    return Proposal(
+        techniques=pair.techniques,
+        parent=pair.parent,
+        params=pair.params,
+        invariants=tuple(dict.fromkeys(text for t in pair.techniques if t in cards for text in cards[t].invariants)),
+        expected_speedup=min(100.0, max(0.01, math.exp(gain))),
+        confidence=0.5 * (1 + math.erf(gain / (sd * math.sqrt(2)))),
+        reason=f"together the closed form promises {math.exp(pair.gain):.2f} times the speed",
+    )
 
 
 def _proposal(ideas: Sequence[_Idea], cards: dict[str, CardView]) -> Proposal:

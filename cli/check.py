@@ -12,6 +12,7 @@ from argus.cli.formats import junit, sarif
 from argus.cli.kernel_file import read_kernel, refuse
 from argus.cli.output import print_json
 from argus.dsl.diagnostics import KernelError
+from argus.dsl.frontend import parse
 from argus.dsl.kernels import make_problem, task_named
 from argus.tools.check import check_invariants
 
@@ -39,7 +40,11 @@ def check(
     as_json = output is not Format.text
     text = read_kernel(file, json=as_json)
     try:
-        problem = None if task is None else make_problem(task_named(task), dtype=dtype)
+        # Targets state the contract differently, so it is the kernel's own that counts.
+        problem = None
+        if task is not None:
+            target = parse(text, str(file), kernel=kernel).target
+            problem = make_problem(task_named(task), dtype=dtype, target=target)
         report = check_invariants(file, problem, kernel=kernel)
     except KernelError as error:
         refuse(error, text, json=as_json)

@@ -69,6 +69,14 @@ def test_the_other_target_is_refused(kernel: Path) -> None:
     assert "the kernel is for sm_90a" in done.stderr
 
 
+def test_the_contract_is_the_target_s_and_the_rest_is_unknown(kernel: Path) -> None:
+    done = runner.invoke(app, ["check", str(kernel), "--task", "gemm", "--format", "json"])
+    assert done.exit_code == 1  # an unknown is never a pass
+    verdicts = [o["verdict"] for o in json.loads(done.stdout)["obligations"]]
+    assert "refuted" not in verdicts
+    assert "unknown" in verdicts
+
+
 def test_show_prints_what_was_measured() -> None:
     done = runner.invoke(app, ["bench", "--show", str(MEASURED)])
     assert done.exit_code == 0

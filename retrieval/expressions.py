@@ -11,6 +11,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 Path = tuple[str | int, ...]
@@ -152,6 +153,7 @@ def parse_expectation(text: str) -> Expectation:
     return Expectation(text, _path(left, text), op, _number(right, text), relative=False)
 
 
+@lru_cache(maxsize=512)
 def parse_constraint(text: str) -> Constraint:
     """Read a test over names.
 

@@ -14,6 +14,7 @@ from typing import Any
 from argus.agents.attempt import Attempt, Params
 from argus.agents.messages import ArmView, PairView
 from argus.agents.policy.arms import MAX_TECHNIQUES, Catalogue, schedule_sha
+from argus.dsl.kernels import Schedule
 from argus.retrieval import change
 from argus.retrieval.card import Card, Scalar
 from argus.retrieval.expressions import parse_constraint
@@ -44,17 +45,19 @@ def _pairs_of(
     cards = [catalogue.cards[name] for name in names]
     if len(names) > MAX_TECHNIQUES or not _compatible(cards):
         return
+    old = catalogue.schedule(parent)
     before = catalogue.predicted(parent)
     alone = max(option.gain for arm in (a, b) for option in arm.options)
     ranked: list[tuple[float, Params]] = []
     for params in _combinations(catalogue, a, b):
-        fields = _changed(catalogue, parent, cards, params)
-        if fields is not None and schedule_sha(fields) not in tried:
-            ranked.append((math.log(before / catalogue.predicted(fields)), params))
+        new = _changed(catalogue, old, cards, params)
+        if new is not None:
+            gain = math.log(before / catalogue.family.predict(new, catalogue.problem))
+            if gain > alone + MARGIN and schedule_sha(new.model_dump(mode="json")) not in tried:
+                ranked.append((gain, params))
     ranked.sort(key=lambda x: -x[0])
     for gain, params in ranked[:KEPT_PER_PAIR]:
-        if gain > alone + MARGIN:
-            yield PairView(parent=a.parent, techniques=names, params={n: v for n, v in params.items() if v}, gain=gain)
+        yield PairView(parent=a.parent, techniques=names, params={n: v for n, v in params.items() if v}, gain=gain)
 
 
 def _compatible(cards: Sequence[Card]) -> bool:
@@ -71,15 +74,13 @@ def _combinations(catalogue: Catalogue, a: ArmView, b: ArmView) -> Iterator[Para
         yield {a.card: x, b.card: y}
 
 
-def _changed(
-    catalogue: Catalogue, parent: Mapping[str, Any], cards: Sequence[Card], params: Params
-) -> dict[str, Any] | None:
-    """The schedule's fields with all changes; None where it is not legal. The cards set different fields."""
-    fields: dict[str, Any] = dict(parent)
+def _changed(catalogue: Catalogue, old: Schedule, cards: Sequence[Card], params: Params) -> Schedule | None:
+    """The schedule with all changes; None where it is not legal. The cards set different fields."""
+    fields = old.model_dump()
     try:
         for card in cards:
             fields = change.apply(card, fields, params.get(card.id))
-        new, old = catalogue.schedule(fields), catalogue.schedule(parent)
+        new = catalogue.schedule(fields)
     except ValueError:
         return None
     for card in cards:
@@ -87,4 +88,4 @@ def _changed(
         values = {name: p.default for name, p in card.change.params.items()} | params.get(card.id, {})
         if not change.holds([parse_constraint(text) for text in card.change.constraints], values, new, old):
             return None
-    return None if new == old else new.model_dump(mode="json")
+    return None if new == old else new

@@ -12,7 +12,7 @@ from argus.dsl.kernels import GemmSchedule, families, make_problem, task_named
 from argus.retrieval.load import load_corpus
 
 CATALOGUE = Catalogue(load_corpus(), families()["gemm"], make_problem(task_named("gemm")))
-SWIZZLED = GemmSchedule(pack=2, swizzle="xor(4, unit=8, rows=2)").model_dump(mode="json")
+START = GemmSchedule().model_dump(mode="json")
 
 
 # A kernel that waits for memory half its time.
@@ -39,7 +39,15 @@ REPORT = Report(
 
 def parent() -> Attempt:
     return Attempt(
-        id=0, round=0, parent=None, status="valid", fault="none", schedule=SWIZZLED, time_us=190.0, report=REPORT
+        id=0,
+        round=0,
+        parent=None,
+        status="valid",
+        fault="none",
+        schedule=START,
+        time_us=190.0,
+        report=REPORT,
+        bank_conflicts={"read_way": 8.0, "write_way": 1.0},
     )
 
 
@@ -57,6 +65,6 @@ def test_pairs_promise_more_than_their_members() -> None:
 def test_a_pair_s_gain_is_the_closed_form_s() -> None:
     arms = eligible(CATALOGUE, parent(), set(), lambda _, some, n: list(some)[:n])
     pair = promising_pairs(CATALOGUE, parent(), arms, frozenset())[0]
-    fields = realise(CATALOGUE, SWIZZLED, pair.techniques, pair.params)
+    fields = realise(CATALOGUE, START, pair.techniques, pair.params)
     assert fields is not None
-    assert math.isclose(pair.gain, math.log(CATALOGUE.predicted(SWIZZLED) / CATALOGUE.predicted(fields)))
+    assert math.isclose(pair.gain, math.log(CATALOGUE.predicted(START) / CATALOGUE.predicted(fields)))

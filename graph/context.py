@@ -150,7 +150,8 @@ def _bench(context: RunContext, key: str) -> Bench:
     problem = context.problem or problem_of(task)
     family = context.family or families().get(problem.task.family)
     if family is None:
-        raise RunError(f"{problem.task.name} has no kernel family", f"families are {', '.join(families())}")
+        message = f"kernels of {problem.task.name} for {problem.target} cannot be optimised by a run yet"
+        raise RunError(message, f"families are {', '.join(families())}")
     cards = dict(load_corpus() if context.cards is None else context.cards)
     if not context.config.knowledge:
         cards = {name: _bare(card) for name, card in cards.items() if card.change is not None}

@@ -12,10 +12,12 @@ from argus.dsl.diagnostics import Access, Counterexample, KernelError
 from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
-from argus.dsl.ir import Kernel, TensorParam
+from argus.dsl.ir import CopyAsync, Kernel, TensorParam
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
 from argus.dsl.smt.discharge import Witness
+from argus.dsl.smt.flow import reaches_output
 from argus.dsl.smt.reference import changes_data, outputs
 from argus.dsl.tags.obligations import Finding, Kind, Obligation
 
@@ -98,8 +100,11 @@ class Replayer:
         An assertion may be false and the outputs right all the same; and where data are changed on their way to the
         MMA, nobody here knows what the outputs should be.
         """
-        by_outputs = None in SHOWN_BY.get(obligation.kind, ())
-        return obligation.origin == "implicit" and not (by_outputs and changes_data(self.core))
+        if None not in SHOWN_BY.get(obligation.kind, ()):
+            return True
+        if obligation.origin == "written" or changes_data(self.core):
+            return False
+        return obligation.kind in ("epilogue", "completeness", "coverage") or reaches_output(self.core, obligation.span)
 
     def _grid(self, program: Program) -> int:
         """How many blocks a launch has."""
@@ -124,10 +129,14 @@ class Replayer:
     ) -> Shown | None:
         wanted = SHOWN_BY.get(obligation.kind, ())
         hazard = None not in wanted
-        for policy in HAZARD_POLICIES if hazard else HAZARD_POLICIES[:1]:
+        copies = any(isinstance(n, CopyAsync) for n in walk_body(self.core.body))
+        for policy in HAZARD_POLICIES if hazard else HAZARD_POLICIES[: 1 + copies]:
             if self.executions >= MOST_EXECUTIONS:
                 return None
-            outcome, inputs = self._run(program, policy, blocks, model)
+            try:
+                outcome, inputs = self._run(program, policy, blocks, model)
+            except ZeroDivisionError:
+                return None
             faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))
             if faults and (hazard or _distance(faults[0], obligation) < _ELSEWHERE):
                 return Shown(policy, faults[0])

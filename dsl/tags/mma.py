@@ -178,23 +178,19 @@ class _Mma:
 
     def _batch_axes(self, a: _Operand, b: _Operand, axis: str) -> frozenset[str]:
         """Axes that both operands carry beside k: a batch index, the same for all elements of both."""
-        common = _axes(a) & _axes(b) - {axis}
-        for name in sorted(common):
-            columns = [column(x.tile.codes, name, self.cx.store, self.state.reduce) for x in (a, b)]
-            if any(c is None or c.which is not None or (c.local != c.local.flat[0]).any() for c in columns):
-                self.obligation.block(f"both operands carry {name}, which is not one index for all of their elements")
-                raise _Failed
-            left, right = columns
-            assert left is not None
-            assert right is not None
+        batch = set[str]()
+        for name in sorted(_axes(a) & _axes(b) - {axis}):
+            left, right = (column(x.tile.codes, name, self.cx.store, self.state.reduce) for x in (a, b))
+            if left is None or right is None or not (_constant(left) and _constant(right)):
+                continue  # a row index of both: whatever that means, it is no batch
+            batch.add(name)
             found = list(differences(left.part((slice(0, 1), slice(0, 1))), right))
             for d in found:
-                fix = f"load both operands at the same {name}"
-                text = f"operands 'a' and 'b' come from different {name}"
+                text, fix = f"operands 'a' and 'b' come from different {name}", f"load both operands at the same {name}"
                 self._differ(d, b, name, text, fix=("stage off by n", fix), matters=self._visible(a, b, d))
             if found:
                 raise _Failed
-        return common
+        return frozenset(batch)
 
     def _free(self, x: _Operand, without: set[str]) -> domain.Side:
         """The components other than these, along the operand's rows; they must not vary along k."""
@@ -268,6 +264,10 @@ class _Mma:
                 at = comp.base + int(self.cx.store.tables[comp.table][code & ELEMENT_MASK])
                 found += [ge(at - window.lo), ge(window.hi - at - 1)]
         return found
+
+
+def _constant(c: Column) -> bool:
+    return c.which is None and bool((c.local == c.local.flat[0]).all())
 
 
 def _axes(x: _Operand) -> frozenset[str]:

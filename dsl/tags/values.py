@@ -45,7 +45,10 @@ def global_codes(cx: Context, view: GlobalView, shape: tuple[int, ...], span: Sp
 
 
 def accumulator_codes(cx: Context, acc: Acc, shape: tuple[int, ...]) -> Ints:
-    """An accumulator's elements as one value."""
+    """An accumulator's elements as one value.
+
+    An axis that rows and columns both carry says nothing of an element, and is left out.
+    """
     comps = dict[str, Comp]()
     windows = list[Window]()
     for side, axis in ((acc.rows, 0), (acc.cols, 1)):
@@ -56,7 +59,9 @@ def accumulator_codes(cx: Context, acc: Acc, shape: tuple[int, ...]) -> Ints:
             table = cx.store.tables[comp.table]
             spread = np.broadcast_to(table[:, None] if axis == 0 else table[None, :], shape)
             comps[comp.axis] = Comp(comp.axis, comp.base, cx.store.table(spread))
-    ordered = tuple(comps[axis] for axis in sorted(comps))
+    sides = [{c.axis for c in s.comps} for s in (acc.rows, acc.cols) if s is not None]
+    both = set[str]() if len(sides) < 2 else sides[0] & sides[1]
+    ordered = tuple(comps[axis] for axis in sorted(comps) if axis not in both)
     value = Value(acc.origins, ordered, tuple(windows), acc.pad, acc.reduced, span=acc.span)
     return cx.store.codes(value, shape)
 

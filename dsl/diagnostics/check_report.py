@@ -82,7 +82,9 @@ class CheckReport(BaseModel, frozen=True):
         lines = source.splitlines()
         out = [o.render(lines) for o in self.obligations if o.verdict != "proved"]
         if self.vacuous:
-            out.append(f"{self.kernel}: preconditions contradict each other: {self.vacuous}; a vacuous proof is no proof")
+            out.append(
+                f"{self.kernel}: preconditions contradict each other: {self.vacuous}; a vacuous proof is no proof"
+            )
         out.append(
             f"{self.kernel} ({self.target}): {self.count('proved')} of {len(self.obligations)} obligations proved, "
             f"{self.count('refuted')} refuted, {self.count('unknown')} unknown"

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from argus.dsl.diagnostics.excerpt import excerpt
 from argus.dsl.diagnostics.span import Span
 
 FixClass = Literal[
@@ -124,10 +125,4 @@ class Counterexample(BaseModel, frozen=True):
 
 
 def _caret(span: Span, lines: Sequence[str], note: str) -> list[str]:
-    if not 1 <= span.line <= len(lines):
-        return [f"    = {span}: {note}"] if note else []
-    text = lines[span.line - 1]
-    end = span.end_col if span.end_line == span.line else len(text) + 1
-    gutter = " " * len(str(span.line))
-    mark = " " * (span.col - 1) + "^" * max(1, end - span.col)
-    return [f"  {span.line} | {text}", f"  {gutter} | {mark} {note}".rstrip()]
+    return excerpt(span, lines, note) or ([f"    = {span}: {note}"] if note else [])

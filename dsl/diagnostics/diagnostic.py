@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
+from argus.dsl.diagnostics.excerpt import excerpt
 from argus.dsl.diagnostics.span import Span
 
 
@@ -38,13 +39,7 @@ class Diagnostic(BaseModel, frozen=True):
 
     def render(self, lines: Sequence[str]) -> str:
         """Format as `file:line:col`, the source line and a caret underline."""
-        out = [f"{self.span}: error[{self.code}]: {self.message}"]
-        if 1 <= self.span.line <= len(lines):
-            text = lines[self.span.line - 1]
-            end = self.span.end_col if self.span.end_line == self.span.line else len(text) + 1
-            width = len(str(self.span.line))
-            out.append(f"  {self.span.line} | {text}")
-            out.append(f"  {' ' * width} | {' ' * (self.span.col - 1)}{'^' * max(1, end - self.span.col)}")
+        out = [f"{self.span}: error[{self.code}]: {self.message}", *excerpt(self.span, lines)]
         if self.hint:
             out.append(f"    = hint: {self.hint}")
         return "\n".join(out)

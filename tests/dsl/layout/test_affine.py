@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from argus.dsl.layout import Const, Expr, Op, Var, cdiv, evaluate
@@ -77,7 +77,6 @@ def test_substitution_is_evaluation_with_another_value(e: Expr, f: Expr, env: di
     assert evaluate_formula(substitute_formula(formula(f, {}), put), moved) == bool(evaluate(f, there))
 
 
-@settings(max_examples=300)
 @given(truths(), truths(), ENVS)
 def test_what_is_entailed_holds_where_the_facts_hold(fact: Expr, goal: Expr, env: dict[str, int]) -> None:
     least = {"K": 1, "bm": 0}

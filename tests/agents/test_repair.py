@@ -121,6 +121,7 @@ def test_causes_come_before_effects() -> None:
     assert [c.kind for c in ranked(found)] == ["race", "completeness", "written", "coverage", "epilogue", "init"]
 
 
+@pytest.mark.slow
 def test_every_edit_is_another_text_and_comes_once() -> None:
     for bug in BUGS:
         edits = blind(bug.text, PROBLEM.contract)

@@ -47,6 +47,7 @@ def test_a_request_that_cannot_run(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     answer = argus("optimize", "gemm", "--out", "file/run", "--json", cwd=tmp_path)

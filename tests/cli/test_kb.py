@@ -155,6 +155,7 @@ def test_search_in_a_broken_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "--mode bm25" in told["hint"]
 
 
+@pytest.mark.slow
 def test_lint_says_what_it_did_not_check() -> None:
     result = run("lint")
     assert result.exit_code == 0

@@ -35,6 +35,7 @@ async def client(cache: Path) -> AsyncGenerator[Any]:
         yield session
 
 
+@pytest.mark.slow
 async def test_the_five_tools_and_structured_answers(tmp_path: Path) -> None:
     async with client(tmp_path / "cache") as session:
         offered = {tool.name: tool for tool in (await session.list_tools()).tools}
@@ -92,6 +93,7 @@ async def test_compile_test_and_profile(tmp_path: Path) -> None:
         assert profiled["text"].startswith("est ")
 
 
+@pytest.mark.slow
 async def test_an_interrupt_ends_the_server_while_it_waits_for_input(tmp_path: Path) -> None:
     code = "from argus.cli.main import main; main()"
     command = [sys.executable, "-c", code, "mcp", "--cache", str(tmp_path)]

@@ -474,6 +474,7 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize("mistake", cases())
+@pytest.mark.slow
 def test_a_mistake_is_refuted_where_it_shows(mistake: Mistake) -> None:
     text = text_of(mistake.kernel, mistake.edits)
     report = check(text)

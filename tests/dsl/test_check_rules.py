@@ -119,6 +119,7 @@ def test_the_mistake_is_seen_by_this_rule(
 
 
 @pytest.mark.parametrize("rule", ["barrier", "commit", "wait"])
+@pytest.mark.slow
 def test_a_good_kernel_needs_each_synchronisation_rule(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     monkeypatch.setattr(f"{MEMORY}.{rule}", nothing)
     assert not check(DRAIN, replay=False).ok

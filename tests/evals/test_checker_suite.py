@@ -50,6 +50,7 @@ def one_wave() -> list[Subject]:
     return [s for s in family_kernels() if s.name == "one-wave"]
 
 
+@pytest.mark.slow
 def test_a_checker_that_proves_everything_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     check = judging.check
 
@@ -68,6 +69,7 @@ def test_a_checker_that_proves_everything_is_found_out(monkeypatch: pytest.Monke
     assert all("# interpreter: " in t and "def gemm(" in t for t in texts)
 
 
+@pytest.mark.slow
 def test_a_checker_that_refutes_everything_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Span("k", 1, 1, 1, 2)
     found = Counterexample(kind="race", text="so it says", consumer=place, replayed="no")

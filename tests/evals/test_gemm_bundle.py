@@ -25,6 +25,7 @@ MEASURED = Path(__file__).parents[2] / "evals" / "results" / "h200-gemm-2026-11-
 
 
 @needs_nvcc
+@pytest.mark.slow
 def test_a_bundle_runs_by_itself_as_far_as_this_machine_goes(tmp_path: Path) -> None:
     (candidate,) = write_bundle(tmp_path / "bundle", CASES)
     assert candidate.artifact.report.spills == 0
@@ -39,6 +40,7 @@ def test_a_bundle_runs_by_itself_as_far_as_this_machine_goes(tmp_path: Path) -> 
 
 
 @needs_nvcc
+@pytest.mark.slow
 def test_a_changed_cubin_is_noticed(tmp_path: Path) -> None:
     (candidate,) = write_bundle(tmp_path, CASES)
     cubin = candidate.artifact.directory / "kernel.cubin"

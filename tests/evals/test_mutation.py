@@ -24,6 +24,7 @@ def drawn() -> Drawn:
     return draw(SMALL, count=80, seed=3)
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_mutants_and_others_do_not(drawn: Drawn) -> None:
     assert draw(SMALL, count=80, seed=3) == drawn
     assert {m.sha for m in draw(SMALL, count=80, seed=4).mutants} != {m.sha for m in drawn.mutants}

@@ -239,6 +239,7 @@ async def test_the_graph_runs_with_the_context_as_plain_data() -> None:
 
 
 @pytest.mark.parametrize("kind", ["planning", "lowering"])
+@pytest.mark.slow
 async def test_equal_messages_get_equal_bytes(tmp_path: Path, kind: str) -> None:
     taken: list[tuple[str, bytes, bytes]] = []
 

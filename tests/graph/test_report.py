@@ -129,6 +129,7 @@ def report(folder: Path, told: RunRecord | None = None, random: RandomSearch | N
     return Page(path.read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_ten_parts_in_order_in_one_file(ran: Path) -> None:
     for name in ("model", "offline"):
         page = report(ran / name)

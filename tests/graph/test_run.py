@@ -128,6 +128,7 @@ async def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path: Path) -> No
     assert numbers == list(range(1, len(numbers) + 1))
 
 
+@pytest.mark.slow
 async def test_an_interrupted_run_is_the_same_run_when_it_goes_on(tmp_path: Path) -> None:
     """Stop after some candidates, go on, and compare with the run that was never stopped."""
 
@@ -152,6 +153,7 @@ async def test_an_interrupted_run_is_the_same_run_when_it_goes_on(tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 async def test_finished_kernels_are_found_in_the_folder_even_without_checkpoints(tmp_path: Path) -> None:
     first = await small(tmp_path / "run", seed=4)
     for path in (tmp_path / "run").glob("checkpoints.sqlite*"):

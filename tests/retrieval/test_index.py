@@ -80,6 +80,7 @@ def _file(store: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [_garbage, _truncated, _file])
+@pytest.mark.slow
 def test_a_broken_store_is_an_error_that_names_it(
     tmp_path: Path, embedder: WordHashes, harm: Callable[[Path], None]
 ) -> None:

@@ -23,6 +23,7 @@ def registers(artifact: Artifact, which: str) -> int:
     return int(match[1])
 
 
+@pytest.mark.slow
 def test_kernel_becomes_an_amdgpu_elf(compiled: Compiled) -> None:
     elf = compiled("scale").emit("object")
     machine, flags = struct.unpack_from("<H", elf, 18)[0], struct.unpack_from("<I", elf, 48)[0]
@@ -98,6 +99,7 @@ def test_accumulators_live_where_they_should(compiled: Compiled) -> None:
     assert re.search(r"v_mfma\S+ a\[", accumulation.emit("asm").decode())
 
 
+@pytest.mark.slow
 def test_accumulators_stay_put_in_the_loop(compiled: Compiled) -> None:
     """128 x 128 floats a wave fill all AGPRs: they fit, and no iteration moves them."""
     artifact = compiled("gemm tile=256 agpr=1")

@@ -27,6 +27,7 @@ def store(cache: ArtifactCache, key: str, artifact: Artifact) -> Artifact:
         return cache.put(key, directory)
 
 
+@pytest.mark.slow
 def test_second_pool_finds_what_the_first_made(tmp_path: Path, lowerings: str) -> None:
     with CompilerPool(tmp_path, workers=1, lowering=lowerings) as pool:
         made = pool.compile_now(SCALE)
@@ -41,6 +42,7 @@ async def test_cached_artifact_needs_no_worker_of_a_busy_pool(shared_pool: Compi
     assert shared_pool.pids == pids
 
 
+@pytest.mark.slow
 def test_failures_are_not_stored(tmp_path: Path, lowerings: str) -> None:
     with CompilerPool(tmp_path, workers=1, lowering=lowerings) as pool:
         for text in ("unlinkable", "unselectable"):

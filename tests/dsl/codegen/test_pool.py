@@ -68,6 +68,7 @@ def test_memory_is_limited(shared_pool: CompilerPool) -> None:
         shared_pool.compile_now(request("hog"))
 
 
+@pytest.mark.slow
 def test_one_caller_keeps_to_one_worker(tmp_path: Path, lowerings: str) -> None:
     with CompilerPool(tmp_path, workers=2, lowering=lowerings) as pool:
         assert pool.pids == ()
@@ -83,6 +84,7 @@ def test_one_caller_keeps_to_one_worker(tmp_path: Path, lowerings: str) -> None:
         ("hidden_lds", r"exited with code 1(.|\n)*local memory \(74096\) exceeds limit"),
     ],
 )
+@pytest.mark.slow
 def test_llvm_may_end_the_worker(tmp_path: Path, lowerings: str, text: str, why: str) -> None:
     with CompilerPool(tmp_path, workers=1, lowering=lowerings) as pool:
         with pytest.raises(ToolchainError, match=why):
@@ -90,6 +92,7 @@ def test_llvm_may_end_the_worker(tmp_path: Path, lowerings: str, text: str, why:
         assert pool.compile_now(request("scale")).manifest.symbol == "scale"
 
 
+@pytest.mark.slow
 async def test_kill_in_mid_request_fails_that_request_alone(tmp_path: Path, lowerings: str) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     with CompilerPool(tmp_path / "cache", workers=2, lowering=lowerings) as pool:
@@ -144,6 +147,7 @@ def test_hang_is_killed_and_the_next_request_works(tmp_path: Path, lowerings: st
         assert pool.compile_now(request("scale")).manifest.symbol == "scale"
 
 
+@pytest.mark.slow
 def test_closing_fails_what_is_pending(tmp_path: Path, lowerings: str) -> None:
     marker = tmp_path / "marker"
     pool = CompilerPool(tmp_path / "cache", workers=1, lowering=lowerings)
@@ -190,6 +194,7 @@ def test_missing_lowering_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("doing", ["hang", "nothing"])
+@pytest.mark.slow
 def test_workers_die_with_a_killed_parent(tmp_path: Path, lowerings: str, doing: str) -> None:
     """Even one that never looks at its pipes again, with the interpreter locked."""
     marker = tmp_path / "marker"

@@ -13,6 +13,7 @@ from argus.dsl.diagnostics import Code, KernelError
 GOOD = Path(__file__).parents[2] / "kernels" / "good" / "start_single_stage.py"
 
 
+@pytest.mark.slow
 def test_text_to_artifact(tmp_path: Path) -> None:
     text = GOOD.read_text("utf-8")
     artifact = compile_text(text, cache=tmp_path)

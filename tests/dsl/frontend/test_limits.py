@@ -65,6 +65,7 @@ def test_deep_indentation() -> None:
     assert code_of(HEAD + "\n".join(lines) + "\n") is Code.LIMIT
 
 
+@pytest.mark.slow
 def test_long_chain_of_elif() -> None:
     branches = "".join(f"    elif M > {i}:\n        barrier()\n" for i in range(3_000))
     assert code_of(f"{HEAD}    if M:\n        barrier()\n{branches}") is Code.LIMIT

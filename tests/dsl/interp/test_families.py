@@ -88,6 +88,7 @@ def routed(sizes: Sizes, rng: np.random.Generator) -> dict[str, Any]:
         ("silu(g) * u", "silu(u) * g", False),
     ],
 )
+@pytest.mark.slow
 def test_mixture_of_experts(old: str, new: str, text: Text, core: Core, *, right: bool) -> None:
     kernel = core(text("moe_up").replace(old, new))
     sizes = {"P": 128, "T": 50, "E": 3, "N": 72, "K": 100}

@@ -43,6 +43,7 @@ def test_right_under_every_schedule(name: str, text: Text, core: Core, gemm: Ref
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.slow
 def test_right_at_full_tile_sizes(name: str, text: Text, core: Core, gemm: Reference) -> None:
     kernel = core(text(name))
     assert wrong(kernel, gemm, sizes_list=[{"M": 300, "N": 260, "K": 104}], policies=POLICIES[:3]) is None
@@ -127,6 +128,7 @@ def test_swizzle_mismatch(text: Text, core: Core, gemm: Reference) -> None:
     assert wrong(core(both), gemm, sizes_list=sizes) is None
 
 
+@pytest.mark.slow
 def test_a_copy_that_overtakes_readers_is_seen_in_values_only_when_it_lands_early(text: Text, core: Core) -> None:
     """The copy into the other stage is issued before the barrier that ends its last use."""
     edits = [

@@ -78,6 +78,7 @@ def test_substitution_is_evaluation_with_another_value(e: Expr, f: Expr, env: di
 
 
 @given(truths(), truths(), ENVS)
+@pytest.mark.slow
 def test_what_is_entailed_holds_where_the_facts_hold(fact: Expr, goal: Expr, env: dict[str, int]) -> None:
     least = {"K": 1, "bm": 0}
     given_, wanted = formula(fact, {}), formula(goal, {})

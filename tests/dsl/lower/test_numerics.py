@@ -66,6 +66,7 @@ def assert_gemm(got: Run, want: str = "mk,nk->mn", scale: float = 1.0, rounding:
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.slow
 def test_schedules_on_ragged_problems(name: str, sizes: dict[str, int]) -> None:
     assert_gemm(run(gemm_text(SCHEDULES[name]), sizes))
 

@@ -51,6 +51,7 @@ def reference(inputs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, 
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.slow
 def test_the_family_is_right_in_the_interpreter(name: str) -> None:
     core = core_of(text(SCHEDULES[name]))
     rng = np.random.default_rng(1)

@@ -96,6 +96,7 @@ def results(folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
     return code, {r["id"]: r for r in json.loads(out.read_text("utf-8"))["results"]}
 
 
+@pytest.mark.slow
 def test_a_child_that_hangs_or_dies_does_not_stop_the_others(tmp_path: Path) -> None:
     code, found = results(bundle(tmp_path, "library", "hangs", "dies", "good"), "--kill-after", "2")
     assert code == 1
@@ -106,6 +107,7 @@ def test_a_child_that_hangs_or_dies_does_not_stop_the_others(tmp_path: Path) -> 
     assert found["good"]["library"] == "cublaslt"  # what the library's own pass chose
 
 
+@pytest.mark.slow
 def test_a_kernel_that_hangs_at_odd_sizes_alone_is_timed_and_called_wrong(tmp_path: Path) -> None:
     made = bundle(tmp_path, "library", "hangs at odd sizes", check_sizes=[{"M": 1}])
     code, found = results(made, "--kill-after", "2")

@@ -201,6 +201,7 @@ def test_a_copy_is_bound_by_hbm(asm: Asm) -> None:
 
 
 @pytest.mark.parametrize("name", WORK)
+@pytest.mark.slow
 def test_more_conflicts_are_never_faster(golden: Golden, name: str) -> None:
     kernel = parse_kernel(golden(name))
     for conflicts in ([Conflicts(x, 1) for x in (1, 2, 4, 8)], [Conflicts(1, x) for x in (1, 2, 4, 8)]):
@@ -209,6 +210,7 @@ def test_more_conflicts_are_never_faster(golden: Golden, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["interleaved_128", "counted_copies_128", "eight_waves_256"])
+@pytest.mark.slow
 def test_removing_a_wait_is_never_slower(golden: Golden, name: str) -> None:
     """Of one resident block; several fall into step or out of it, which moves the result by some percent."""
     kernel = parse_kernel(golden(name))

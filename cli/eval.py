@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from argus.agents.models import ModelConfigError
 from argus.cli.output import fail, print_json
@@ -16,13 +17,14 @@ from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.dsl.kernels import make_problem, task_named
 from argus.evals.checker import evaluate_checker, save_faults
 from argus.evals.repair import evaluate_repair
-from argus.evals.table import TableSummary, build, save
+from argus.evals.table import Table, TableSummary, build, save, stored
 from argus.tools.compile import DEFAULT_CACHE
 
 app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, repair, table, search.")
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Cache = Annotated[Path, typer.Option(help="Folder of compiled kernels: what is there is not compiled anew.")]
 
 
 @app.command()
@@ -81,9 +83,7 @@ def table(
     seed: Seed = 0,
     shape: Annotated[str | None, typer.Option(help="Sizes: m=4096,n=4096,k=4096.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Input type, e.g. bf16.")] = None,
-    cache: Annotated[
-        Path, typer.Option(help="Folder of compiled kernels: what is there is not compiled anew.")
-    ] = DEFAULT_CACHE,
+    cache: Cache = DEFAULT_CACHE,
     json: Json = False,
 ) -> None:
     """Compile random GEMM schedules and write down their estimates. Minutes to an hour."""
@@ -107,6 +107,43 @@ def table(
     else:
         typer.echo(summary.render())
     raise typer.Exit(code=0 if summary.compiled else 1)
+
+
+@app.command()
+def search(
+    stored_at: Annotated[
+        Path | None, typer.Option("--table", help="Another table than the package's.", show_default=False)
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Searches, each with a seed of its own.", min=1)] = 1,
+    candidates: Annotated[int, typer.Option(help="Kernels that each search may try.", min=1)] = 24,
+    seed: Seed = 0,
+    cache: Cache = DEFAULT_CACHE,
+    json: Json = False,
+) -> None:
+    """Compare the offline policy with random choice among the stored schedules. Exit 1: it is no better."""
+    from argus.evals.search import OutdatedTable, evaluate_search  # noqa: PLC0415 - no other suite needs the graph
+
+    try:
+        known = stored() if stored_at is None else Table.model_validate_json(stored_at.read_bytes())
+        report = evaluate_search(
+            known, runs=runs, candidates=candidates, seed=seed, cache=cache, progress=_Progress("searches done")
+        )
+    except FileNotFoundError:
+        where = str(stored_at) if stored_at else "evals/data"
+        fail("input", "there is no table", where, "make one with argus eval table --out FILE", json=json)
+    except OSError as error:
+        fail("store", error.strerror or str(error), str(error.filename or stored_at), json=json)
+    except ValidationError as error:
+        fail("input", f"this is no table: {error.errors()[0]['msg']}", str(stored_at), json=json)
+    except OutdatedTable as error:
+        fail("input", str(error), hint="make it again with argus eval table --out FILE", json=json)
+    except ToolchainError as error:
+        fail("toolchain", str(error), json=json)
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.ok else 1)
 
 
 class _Progress:

@@ -43,7 +43,7 @@ def test_a_barrier_makes_the_exchange_right() -> None:
 
 
 def test_without_a_barrier_the_exchange_races() -> None:
-    with pytest.raises(SimulationFault, match="phase of another wave.s write"):
+    with pytest.raises(SimulationFault, match=r"phase of another wave.s write"):
         run("T.evaluate(0)")
 
 

@@ -40,3 +40,10 @@ def problem_contract_sha(problem: Problem) -> str:
 @cache
 def _sha(contract: str, target: str) -> str:
     return contract_sha(parse(f'@kernel(target="{target}", waves=4)\n{contract}    barrier()\n', "<task>"))
+
+
+def without_solver(report: CheckReport) -> CheckReport:
+    """The report of a checker that has no solver: what only the solver decides stays unknown. An ablation."""
+    open_ = {"verdict": "unknown", "counterexample": None, "reason": "the solver is switched off"}
+    kept = (o.model_copy(update=open_) if o.tier in ("smt", "bitvector") else o for o in report.obligations)
+    return report.model_copy(update={"obligations": tuple(kept)})

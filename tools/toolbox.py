@@ -16,7 +16,7 @@ from argus.dsl.kernels import Problem
 from argus.dsl.transform import to_core
 from argus.retrieval.query import SearchResult
 from argus.tools.cases import NUMERICS, requested_cases
-from argus.tools.check import check_invariants
+from argus.tools.check import check_invariants, without_solver
 from argus.tools.compile import DEFAULT_CACHE, finish
 from argus.tools.results import CompileResult, TestReport
 from argus.tools.search import search_knowledge
@@ -58,7 +58,8 @@ class Toolbox:
 
     def check_invariants(self, text: str, problem: Problem) -> CheckReport:
         """See `argus.tools.check.check_invariants`."""
-        return check_invariants(text, problem)
+        report = check_invariants(text, problem)
+        return report if self._smt else without_solver(report)
 
     async def compile_kernel(self, text: str, problem: Problem, directory: Path) -> CompileResult:
         """Compile, run the numeric tests on what was compiled, estimate at the problem's shape.

@@ -17,7 +17,7 @@ from tests.graph.graph_fakes import FakeToolbox, schedule_of
 
 from argus.dsl.check import check
 from argus.dsl.codegen.pool import CompilerPool
-from argus.dsl.codegen.report import Estimate
+from argus.dsl.codegen.report import Estimate, Resource
 from argus.dsl.codegen.request import CompileRequest
 from argus.dsl.frontend import parse
 from argus.dsl.kernels import GemmSchedule, Problem, families, make_problem, task_named
@@ -26,7 +26,7 @@ from argus.graph.build import build_graph
 from argus.graph.context import Budget, RunContext
 from argus.graph.state import RunState, TaskKey, best_of
 from argus.retrieval import change
-from argus.retrieval.card import Card, Resource
+from argus.retrieval.card import Card
 from argus.retrieval.load import load_corpus
 from argus.tools.compile import assembly_report
 from argus.tools.results import CompileResult
@@ -79,18 +79,20 @@ class AsTheCardsSay(FakeToolbox):
         for card in KNOBS.values():
             if change.active(card, fields) and not change.active(card, start):
                 for relief in card.relieves:
-                    resource = _SHOWS_AS.get(relief.resource, relief.resource)
-                    time[resource] /= relief.effect.mid
+                    time[_shown_as(relief.resource)] /= relief.effect.mid
         return time
 
 
-_SHOWS_AS: Mapping[str, Resource] = {"occupancy": "latency", "tail": "mfma"}
+def _shown_as(resource: str) -> Resource:
+    """The estimate times no occupancy or tail: they show as latency and idle matrix time."""
+    shown = {"occupancy": "latency", "tail": "mfma"}.get(resource, resource)
+    return next(known for known in AsTheCardsSay.resources if known == shown)
 
 
 async def best_us(cards: Mapping[str, Card], seed: int) -> float:
     context = RunContext(toolbox=AsTheCardsSay(), cards=cards, budget=Budget(rounds=3, candidates=6))
     state: RunState = await build_graph().ainvoke(  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
-        RunState(task=TaskKey(name="gemm", seed=seed)), {"recursion_limit": 60}, context=context
+        {"task": TaskKey(name="gemm", seed=seed)}, {"recursion_limit": 60}, context=context
     )
     best = best_of(state["attempts"])
     assert best is not None

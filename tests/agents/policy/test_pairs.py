@@ -52,7 +52,7 @@ def parent() -> Attempt:
 
 
 def test_pairs_promise_more_than_their_members() -> None:
-    arms = eligible(CATALOGUE, parent(), set(), lambda _, some, n: list(some)[:n])
+    arms = eligible(CATALOGUE, parent(), frozenset(), lambda _, some, n: list(some)[:n])
     pairs = promising_pairs(CATALOGUE, parent(), arms, frozenset())
     assert pairs
     best = {arm.card: max(option.gain for option in arm.options) for arm in arms if arm.options}
@@ -63,7 +63,7 @@ def test_pairs_promise_more_than_their_members() -> None:
 
 
 def test_a_pair_s_gain_is_the_closed_form_s() -> None:
-    arms = eligible(CATALOGUE, parent(), set(), lambda _, some, n: list(some)[:n])
+    arms = eligible(CATALOGUE, parent(), frozenset(), lambda _, some, n: list(some)[:n])
     pair = promising_pairs(CATALOGUE, parent(), arms, frozenset())[0]
     fields = realise(CATALOGUE, START, pair.techniques, pair.params)
     assert fields is not None

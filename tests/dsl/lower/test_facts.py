@@ -5,18 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from argus.dsl.layout import Const, Expr, Op, Var, cdiv, evaluate
+from argus.dsl.layout import Const, Expr, Op, OpKind, Var, cdiv, evaluate
 from argus.dsl.lower.facts import Facts, constant, never_negative, residue, simplify
 
 K, M = Var("K"), Var("M")
 VARIABLES = ("K", "M")
+KINDS: tuple[OpKind, ...] = ("+", "-", "*", "//", "%", "cdiv", "min", "max")
 
 
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 3) -> Expr:
     if depth == 0 or draw(st.booleans()):
         return draw(st.one_of(st.integers(0, 9).map(Const), st.sampled_from(VARIABLES).map(Var)))
-    kind = draw(st.sampled_from(["+", "-", "*", "//", "%", "cdiv", "min", "max"]))
+    kind = draw(st.sampled_from(KINDS))
     left = draw(expressions(depth=depth - 1))
     right = Const(draw(st.integers(1, 9))) if kind in {"//", "%", "cdiv"} else draw(expressions(depth=depth - 1))
     return Op(kind, (left, right))

@@ -29,10 +29,10 @@ demo: setup ## optimise a GEMM end to end: no GPU, no API key
 	$(BIN)/argus demo
 
 test: dev ## every test that needs neither a GPU nor a language model
-	$(BIN)/python -m pytest -m "not gpu and not llm" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not gpu and not llm" $(ARGS)
 
 quick: dev ## the tests that take no more than a minute together
-	$(BIN)/python -m pytest -m "not slow and not gpu and not llm" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not gpu and not llm" $(ARGS)
 
 lint: dev types ## formatting, lint, import layers, types, cards
 	$(BIN)/ruff format --check .

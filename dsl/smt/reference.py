@@ -76,32 +76,38 @@ def changes_data(core: Kernel) -> bool:
 
 
 def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Mapping[str, int]) -> Floats | None:
-    """The pointwise operations between accumulator and store, applied to the sums; None if they are not that simple."""
+    """The pointwise operations between accumulator and store, applied to the sums; None if they are not that simple.
+
+    Accumulators that are added up as they are hold parts of the sums; any other operation is applied to the whole.
+    """
     if changes_data(core):
         return None
     nodes = list(walk_body(core.body))
-    accumulators = {n.targets[0] for n in nodes if isinstance(n, Assign) and isinstance(n.value, MmaAcc)}
-    env = dict[str, "Floats | float"](dict.fromkeys(accumulators, sums)) | {
+    if not any(isinstance(n, Binary | Unary | Select) for n in nodes):
+        return sums
+    parts = {n.targets[0] for n in nodes if isinstance(n, Assign) and isinstance(n.value, MmaAcc)}
+    env = dict[str, "Floats | float"](dict.fromkeys(parts, sums)) | {
         name: value for name, value in inputs.items() if isinstance(value, int | float)
     }
-    made_of = {name: {name} for name in accumulators}
+    made_of = {name: {name} for name in parts}
     wanted: Floats | None = None
     for stmt in core.body:
         if isinstance(stmt, Assign) and isinstance(stmt.value, Binary | Unary | Select | Cast | Ref):
+            target, value = stmt.targets[0], stmt.value
             used = {n.name for n in walk_body((stmt,)) if isinstance(n, Ref)}
-            sources = set[str]().union(*(made_of.get(name, set[str]()) for name in used))
-            if len(sources) > 1:
-                return None  # partial sums are added up here: which ones is what is to be found out
-            value = _value(stmt.value, env, sizes)
-            if value is None:
-                continue
-            env[stmt.targets[0]] = value
-            made_of[stmt.targets[0]] = sources
+            made_of[target] = set[str]().union(*(made_of.get(name, set[str]()) for name in used))
+            if isinstance(value, Binary) and value.op == "+" and used <= parts:
+                parts.add(target)
+                env[target] = sums
+            elif len(made_of[target]) > 1 and len(used & env.keys()) > 1:
+                return None  # changed parts are combined: how is what is to be found out
+            elif (found := _value(value, env, sizes)) is not None:
+                env[target] = found
         elif isinstance(stmt, Store) and root(stmt.view) == tensor and isinstance(stmt.value, Ref):
-            value = env.get(stmt.value.name)
-            if value is None:
+            stored = env.get(stmt.value.name)
+            if stored is None:
                 return None
-            wanted = np.broadcast_to(np.asarray(value, np.float64), sums.shape)
+            wanted = np.broadcast_to(np.asarray(stored, np.float64), sums.shape)
     return sums if wanted is None else wanted
 
 

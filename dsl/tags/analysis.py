@@ -235,7 +235,7 @@ class _Walker:
             case Ref(name=name):
                 return self._frag(state, name)
             case Cast(src=src) | Relayout(src=src):
-                return pointwise(self.cx, made, (self._part(state, src),), keeps_zero=True)
+                return pointwise(self.cx, made, (self._part(state, src),), moves=True)
             case Unary(op=op, src=src):
                 return pointwise(self.cx, made, (self._part(state, src),), keeps_zero=op in _ZERO_AT_ZERO)
             case Binary(op=op, lhs=lhs, rhs=rhs):

@@ -83,6 +83,7 @@ class Value:
         windows: Where the elements are data.
         pad: What padding elements hold; None if that is not known.
         reduced: Coordinates summed over.
+        changed: Something was done to the sums since, so nothing may be added to them any more.
         top: Why nothing is known of the tags; empty when they are known.
         claimed: Some component was claimed by `tag`.
         span: Where the value was made.
@@ -93,6 +94,7 @@ class Value:
     windows: tuple[Window, ...] = ()
     pad: float | None = 0.0
     reduced: tuple[Term, ...] = ()
+    changed: bool = False
     top: str = ""
     claimed: bool = False
     span: Span = field(default=NOWHERE, compare=False)
@@ -118,7 +120,7 @@ class Side:
 class Acc:
     """An accumulator: free coordinates along its rows and columns, and what was summed.
 
-    `pad` is what elements outside the sides' windows hold, as in `Value`.
+    `pad` and `changed` are as in `Value`.
 
     `done` holds the terms of finished loop phases, `open` those since; both grow only at the end, so that a loop can
     tell what one iteration added.
@@ -129,6 +131,7 @@ class Acc:
     cols: Side | None = None
     origins: frozenset[str] = frozenset()
     pad: float | None = 0.0
+    changed: bool = False
     done: tuple[Term, ...] = ()
     open: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)

@@ -29,6 +29,8 @@ def mma_into(cx: Context, state: State, site: Site, stmt: MmaInto) -> None:
     reason = next((f.reason for f in (acc, a, b) if isinstance(f, Top)), "")
     if not reason and not (isinstance(acc, Acc) and isinstance(a, Tile) and isinstance(b, Tile)):
         reason = f"the operands of line {site.span.line} are not what an MMA reads in this slice of the checker"
+    if not reason and isinstance(acc, Acc) and acc.changed:
+        reason = f"line {site.span.line} adds to sums that were changed before"
     if not reason:
         assert isinstance(acc, Acc)
         assert isinstance(a, Tile)

@@ -62,7 +62,7 @@ def accumulator_codes(cx: Context, acc: Acc, shape: tuple[int, ...]) -> Ints:
     sides = [{c.axis for c in s.comps} for s in (acc.rows, acc.cols) if s is not None]
     both = set[str]() if len(sides) < 2 else sides[0] & sides[1]
     ordered = tuple(comps[axis] for axis in sorted(comps) if axis not in both)
-    value = Value(acc.origins, ordered, tuple(windows), acc.pad, acc.reduced, span=acc.span)
+    value = Value(acc.origins, ordered, tuple(windows), acc.pad, acc.reduced, acc.changed, span=acc.span)
     return cx.store.codes(value, shape)
 
 
@@ -76,7 +76,13 @@ def as_tile(cx: Context, frag: Fragment) -> Tile | Top:
 
 
 def pointwise(
-    cx: Context, made: FragType, parts: tuple[Fragment, ...], *, sums: bool = False, keeps_zero: bool = False
+    cx: Context,
+    made: FragType,
+    parts: tuple[Fragment, ...],
+    *,
+    sums: bool = False,
+    keeps_zero: bool = False,
+    moves: bool = False,
 ) -> Fragment:
     """An elementwise operation: equal tags stay, origins unite.
 
@@ -86,6 +92,7 @@ def pointwise(
         parts: The operands.
         sums: The operation adds, so reduced coordinates unite.
         keeps_zero: Padding that is zero stays zero; otherwise nobody knows what padding holds afterwards.
+        moves: Values stay what they are, up to rounding.
     """
     for part in parts:
         if isinstance(part, Top):
@@ -94,20 +101,25 @@ def pointwise(
     if not tagged:
         return Same(made)
     if len(tagged) == 1:
-        return _one_operand(cx, made, tagged[0], keeps_zero=keeps_zero)
+        return _one_operand(cx, made, tagged[0], keeps_zero=keeps_zero or moves, changes=not moves)
     accs = [p for p in tagged if isinstance(p, Acc)]
     if len(accs) == len(tagged):
         return _combine_accs(made, accs, sums=sums)
     return _combine_tiles(cx, made, tagged, sums=sums)
 
 
-def _one_operand(cx: Context, made: FragType, frag: Fragment, *, keeps_zero: bool) -> Fragment:
+def _one_operand(cx: Context, made: FragType, frag: Fragment, *, keeps_zero: bool, changes: bool) -> Fragment:
     if isinstance(frag, Acc):
-        return replace(frag, type=made, pad=frag.pad if keeps_zero else None)
+        changed = frag.changed or (changes and bool(frag.reduced))
+        return replace(frag, type=made, pad=frag.pad if keeps_zero else None, changed=changed)
     assert isinstance(frag, Tile)
-    if keeps_zero:
+    if not changes:
         return replace(frag, type=made)
-    return Tile(_changed(cx, frag.codes, lambda value: replace(value, pad=None)), made)
+
+    def change(value: Value) -> Value:
+        return replace(value, pad=value.pad if keeps_zero else None, changed=value.changed or bool(value.reduced))
+
+    return Tile(_changed(cx, frag.codes, change), made)
 
 
 def _changed(cx: Context, codes: Ints, change: Callable[[Value], Value]) -> Ints:
@@ -135,11 +147,14 @@ def _combine_accs(made: FragType, accs: list[Acc], *, sums: bool) -> Fragment:
             return Top(made, "a pointwise operation on accumulators of different coordinates")
         if not sums and other.reduced != first.reduced:
             return Top(made, "a pointwise operation on accumulators of different sums")
+        if sums and (first.changed or other.changed):
+            return Top(made, "an addition to sums that were changed before")
         first = replace(
             first, rows=first.rows or other.rows, cols=first.cols or other.cols, origins=first.origins | other.origins,
             done=first.reduced + other.reduced if sums else first.reduced, open=(),
         )  # fmt: skip
-    return replace(first, type=made, pad=0.0 if sums and all(a.pad == 0.0 for a in accs) else None)
+    pad = 0.0 if sums and all(a.pad == 0.0 for a in accs) else None
+    return replace(first, type=made, pad=pad, changed=first.changed or not sums)
 
 
 def _combine_tiles(cx: Context, made: FragType, parts: Sequence[Fragment], *, sums: bool) -> Fragment:
@@ -163,12 +178,15 @@ def _combine_tiles(cx: Context, made: FragType, parts: Sequence[Fragment], *, su
     reduced = tuple(t for v in values for t in v.reduced)
     if not sums and len({v.reduced for v in values if v.reduced}) > 1:
         return Top(made, "a pointwise operation on different sums")
+    if sums and any(v.changed for v in values):
+        return Top(made, "an addition to sums that were changed before")
     merged = Value(
         frozenset[str]().union(*(v.origins for v in values)),
         tuple(Comp(axis, base, cx.store.table(local)) for axis, (base, local) in sorted(comps.items())),
         tuple({w: None for v in values for w in v.windows}),
         None if any(v.windows for v in values) else 0.0,
         reduced if sums else next((v.reduced for v in values if v.reduced), ()),
+        not sums and bool(reduced),
         top=next((v.top for v in values if v.top), ""),
         claimed=any(v.claimed for v in values),
         span=values[0].span,

@@ -40,6 +40,8 @@ class Toolbox:
         self._pool = CompilerPool(cache, workers=workers, timeout_s=timeout_s)
         self._seed = seed
         self._smt = smt
+        # An agent, the validator and the compiler ask about the same text.
+        self._checked: dict[tuple[str, str, str], CheckReport] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -58,8 +60,11 @@ class Toolbox:
 
     def check_invariants(self, text: str, problem: Problem) -> CheckReport:
         """See `argus.tools.check.check_invariants`."""
-        report = check_invariants(text, problem)
-        return report if self._smt else without_solver(report)
+        key = (text, problem.contract, problem.target)
+        if key not in self._checked:
+            report = check_invariants(text, problem)
+            self._checked[key] = report if self._smt else without_solver(report)
+        return self._checked[key]
 
     async def compile_kernel(self, text: str, problem: Problem, directory: Path) -> CompileResult:
         """Compile, run the numeric tests on what was compiled, estimate at the problem's shape.
@@ -74,7 +79,7 @@ class Toolbox:
             text=text, target=problem.target, then=_RUN_CASES, options=numerics.model_dump(mode="json")
         )
         artifact = await self._pool.compile(request)
-        checked = await asyncio.to_thread(check_invariants, text, problem)
+        checked = await asyncio.to_thread(self.check_invariants, text, problem)
         core = to_core(parse(text))
         result = finish(artifact, core, sizes=problem.sizes, checked=checked, directory=directory, start=start)
         tests = (artifact.directory / NUMERICS).read_bytes()

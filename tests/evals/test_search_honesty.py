@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from typing import Any, get_args
 
 import pytest
-from tests.graph.graph_fakes import FakeToolbox, schedule_of
+from tests.graph.graph_fakes import FakeToolbox, family, schedule_of
 
 from argus.dsl.check import check
 from argus.dsl.codegen.pool import CompilerPool
@@ -24,7 +26,7 @@ from argus.dsl.kernels import GemmSchedule, Problem, families, make_problem, tas
 from argus.dsl.transform import to_core
 from argus.graph.build import build_graph
 from argus.graph.context import Budget, RunContext
-from argus.graph.state import RunState, TaskKey, best_of
+from argus.graph.state import Start, TaskKey, best_of
 from argus.retrieval import change
 from argus.retrieval.card import Card
 from argus.retrieval.load import load_corpus
@@ -54,17 +56,18 @@ def test_no_card_names_a_complete_schedule(card: Card) -> None:
 
 
 class AsTheCardsSay(FakeToolbox):
-    """A world in which every technique relieves its resources by just what its card gives as the middle effect."""
+    """A machine on which every technique relieves its resources by just what its card gives as the middle effect."""
 
-    resources: Mapping[Resource, float] = {
-        "mfma": 60.0, "valu": 20.0, "lds": 90.0, "vmem": 40.0, "hbm": 50.0, "latency": 120.0, "launch": 4.0,
-    }  # fmt: skip
+    def __init__(self, bottleneck: Resource) -> None:
+        super().__init__()
+        self.start: dict[Resource, float] = dict.fromkeys(("mfma", "valu", "lds", "vmem", "hbm", "latency"), 20.0)
+        self.start |= {"launch": 4.0, bottleneck: 300.0}
 
     async def compile_kernel(self, text: str, problem: Problem, directory: Path) -> CompileResult:
         made = await super().compile_kernel(text, problem, directory)
         schedule = schedule_of(text)
         assert schedule is not None
-        left = self.left(schedule)
+        left = self._left(schedule)
         first, second = sorted(left, key=lambda r: -left[r])[:2]
         estimate = Estimate(
             shape=dict(problem.shape), time_us=sum(left.values()), lower_bound_us=20.0, bound=first, next_bound=second,
@@ -72,28 +75,42 @@ class AsTheCardsSay(FakeToolbox):
         )  # fmt: skip
         return made.model_copy(update={"report": made.report.model_copy(update={"estimate": estimate})})
 
-    def left(self, schedule: GemmSchedule) -> dict[Resource, float]:
+    def _left(self, schedule: GemmSchedule) -> dict[Resource, float]:
         """Microseconds of each resource."""
-        time = dict(self.resources)
-        fields, start = (s.model_dump(mode="json") for s in (schedule, GemmSchedule()))
+        time = dict(self.start)
         for card in KNOBS.values():
-            if change.active(card, fields) and not change.active(card, start):
+            if _applied(card, schedule):
                 for relief in card.relieves:
-                    time[_shown_as(relief.resource)] /= relief.effect.mid
+                    time[_shown(relief.resource)] /= relief.effect.mid
         return time
 
 
-def _shown_as(resource: str) -> Resource:
-    """The estimate times no occupancy or tail: they show as latency and idle matrix time."""
-    shown = {"occupancy": "latency", "tail": "mfma"}.get(resource, resource)
-    return next(known for known in AsTheCardsSay.resources if known == shown)
+def _applied(card: Card, schedule: GemmSchedule) -> bool:
+    """Whether the schedule has what the card sets, and the start kernel has not."""
+    assert card.change is not None
+    now, start = (s.model_dump(mode="json") for s in (schedule, GemmSchedule()))
+    return change.active(card, now) and any(_value(now, field) != _value(start, field) for field in card.change.set)
 
 
-async def best_us(cards: Mapping[str, Card], seed: int) -> float:
-    context = RunContext(toolbox=AsTheCardsSay(), cards=cards, budget=Budget(rounds=3, candidates=6))
-    state: RunState = await build_graph().ainvoke(  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
-        {"task": TaskKey(name="gemm", seed=seed)}, {"recursion_limit": 60}, context=context
+def _value(fields: Mapping[str, Any], field: str) -> object:
+    name, part = change.field_parts(field)
+    return fields[name] if part is None else fields[name][part]
+
+
+def _shown(resource: str) -> Resource:
+    """The estimate's resource in which a card's resource shows."""
+    found = {"occupancy": "latency", "tail": "mfma"}.get(resource, resource)
+    return next(r for r in get_args(Resource) if r == found)
+
+
+async def best_us(cards: Mapping[str, Card], bottleneck: Resource, seed: int) -> float:
+    """The best of three kernels, one a round, where no closed form helps: a poor start costs most of the budget."""
+    blind = replace(family(lambda schedule, problem: 1.0), covered=frozenset[str]())
+    context = RunContext(
+        toolbox=AsTheCardsSay(bottleneck), cards=cards, family=blind, budget=Budget(rounds=3, candidates=3)
     )
+    start = Start(task=TaskKey(name="gemm", seed=seed))
+    state: Any = await build_graph().ainvoke(start, {"recursion_limit": 60}, context=context)  # pyright: ignore[reportUnknownMemberType]
     best = best_of(state["attempts"])
     assert best is not None
     assert best.time_us is not None
@@ -104,20 +121,20 @@ def shuffled(seed: int) -> dict[str, Card]:
     """The same cards, each claiming another one's effects."""
     claims = [card.relieves for card in KNOBS.values()]
     Random(seed).shuffle(claims)
-    return {
-        **CARDS,
-        **{name: KNOBS[name].model_copy(update={"relieves": c}) for name, c in zip(KNOBS, claims, strict=True)},
-    }
+    misled = {n: KNOBS[n].model_copy(update={"relieves": c}) for n, c in zip(KNOBS, claims, strict=True)}
+    return {**CARDS, **misled}
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("told_schedules")
-async def test_shuffled_claims_find_worse_kernels() -> None:
-    told = [await best_us(CARDS, seed) for seed in range(20)]
-    misled = [await best_us(shuffled(seed), seed) for seed in range(20)]
+@pytest.mark.parametrize("bottleneck", ["latency", "hbm"])
+async def test_shuffled_claims_find_worse_kernels(bottleneck: Resource) -> None:
+    """At bottlenecks that techniques of the first level relieve: deeper levels wait whatever their cards claim."""
+    told = [await best_us(CARDS, bottleneck, seed) for seed in range(20)]
+    misled = [await best_us(shuffled(seed), bottleneck, seed) for seed in range(20)]
     assert statistics.median(told) < statistics.median(misled)
-    assert sum(t < m for t, m in zip(told, misled, strict=True)) > sum(t > m for t, m in zip(told, misled, strict=True))
+    pairs = list(zip(told, misled, strict=True))
+    assert sum(t < m for t, m in pairs) > sum(t > m for t, m in pairs)
 
 
 # ------------------------------------------------------------------- the closed form is not the estimate
@@ -127,19 +144,26 @@ async def test_shuffled_claims_find_worse_kernels() -> None:
 def test_the_closed_form_and_the_estimate_disagree_on_kernels(tmp_path: Path) -> None:
     """They rank some pair the other way round, and the closed form is blind to what the estimate sees."""
     problem = make_problem(task_named("gemm"))
-    base = {"tile": (128, 128, 32), "stages": 2, "pack": 2, "vector": 16}
+    swizzled: dict[str, Any] = {"tile": (128, 128, 32), "pack": 2, "vector": 16, "swizzle": "xor(4, unit=8, rows=2)"}
+    ring: dict[str, Any] = {"tile": (128, 128, 32), "staging": "dma", "stages": 3, "swizzle": "xor(4, unit=8, rows=2)"}
     schedules = [
-        GemmSchedule.model_validate({**base, **more})
-        for more in ({}, {"atom": "16x16x16"}, {"swizzle": "xor(4, unit=8, rows=2)"}, {"pad": 8}, {"regs": "agpr"})
+        GemmSchedule.model_validate(fields)
+        for fields in (
+            {**swizzled, "tile": (256, 256, 32), "grid": (2, 4), "stages": 2},
+            {**swizzled, "prefetch": True, "swap": True},
+            {**ring, "wait": "count"},
+            {**ring, "wait": "drain"},
+        )
     ]
-    family = families()["gemm"]
-    proposed = [family.predict(s, problem) for s in schedules]
+    gemm = families()["gemm"]
+    proposed = [gemm.predict(s, problem) for s in schedules]
     with CompilerPool(tmp_path, workers=2) as pool:
-        rewarded = [_estimated(pool, family.text(s, problem), problem) for s in schedules]
-    gaps = [(p - q, e - f) for (p, e), (q, f) in combinations(list(zip(proposed, rewarded, strict=True)), 2)]
-    assert any(by_form * by_code < 0 for by_form, by_code in gaps) or any(f == 0 and abs(e) > 1 for f, e in gaps)
-    ratios = [e / p for p, e in zip(proposed, rewarded, strict=True)]
-    assert max(ratios) / min(ratios) > 1.05
+        rewarded = [_estimated(pool, gemm.text(s, problem), problem) for s in schedules]
+    pairs = list(combinations(zip(proposed, rewarded, strict=True), 2))
+    assert any((p - q) * (e - f) < 0 for (p, e), (q, f) in pairs), (proposed, rewarded)
+    # Waits that count are code, not a field of the closed form.
+    assert proposed[2] == proposed[3]
+    assert rewarded[2] < 0.98 * rewarded[3]
 
 
 def _estimated(pool: CompilerPool, text: str, problem: Problem) -> float:

@@ -344,7 +344,7 @@ def test_every_node_is_drawn() -> None:
     """The strategies above miss no class of node."""
     seen: set[type] = set()
 
-    @settings(max_examples=400, deadline=None, derandomize=True, database=None, suppress_health_check=UNHURRIED)
+    @settings(max_examples=1000, deadline=None, derandomize=True, database=None, suppress_health_check=UNHURRIED)
     @given(kernels())
     def draw(kernel: n.Kernel) -> None:
         seen.update(type(node) for node in walk(kernel))

@@ -92,7 +92,7 @@ def names(e: Expr) -> frozenset[str]:
         case Const():
             return frozenset()
         case Op(_, args):
-            return frozenset().union(*(names(a) for a in args))
+            return frozenset[str]().union(*(names(a) for a in args))
 
 
 def substitute(e: Expr, env: Mapping[str, Expr]) -> Expr:

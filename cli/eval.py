@@ -31,6 +31,7 @@ Cache = Annotated[Path, typer.Option(help="Folder of compiled kernels: what is t
 def checker(
     count: Annotated[int, typer.Option(help="Mutants.", min=1)] = 240,
     seed: Seed = 0,
+    edits: Annotated[int, typer.Option(help="Edits that make one mutant.", min=1, max=3)] = 1,
     folder: Annotated[
         Path | None, typer.Option("--save", help="Folder for mutants that show a defect.", show_default=False)
     ] = None,
@@ -40,7 +41,7 @@ def checker(
 
     Exit 1: a wrong kernel was proved, a right one refuted or not proved, or too few wrong ones were refuted.
     """
-    report = evaluate_checker(count=count, seed=seed, progress=_Progress("judged"))
+    report = evaluate_checker(count=count, seed=seed, edits=edits, progress=_Progress("judged"))
     if folder is not None:
         try:
             save_faults(report, folder)

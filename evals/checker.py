@@ -57,6 +57,7 @@ class CheckerReport(Tally, frozen=True):
     """`argus eval checker --json`.
 
     Attributes:
+        seed: Of the draw; `edits` make one mutant.
         kernels: Right kernels that were mutated; `unproved` names those that the checker does not prove.
         rejected: Edits that the front end refused, which are no mutants.
         by_operator: The counts for each operator.
@@ -66,6 +67,7 @@ class CheckerReport(Tally, frozen=True):
 
     schema_version: int = SCHEMA_VERSION
     seed: int
+    edits: int = 1
     kernels: int
     unproved: tuple[str, ...] = ()
     rejected: int = 0
@@ -88,7 +90,9 @@ class CheckerReport(Tally, frozen=True):
     def render(self) -> str:
         """A table, one operator a row, and everything that is amiss."""
         names = ("operator", "mutants", "wrong:", "refuted", "unknown", "unsound", "right:", "refuted", "unknown")
-        lines = [f"seed {self.seed}: {self.mutants} mutants of {self.kernels} kernels", _row(names)]
+        edits = "one edit" if self.edits == 1 else f"{self.edits} edits"
+        head = f"seed {self.seed}: {self.mutants} mutants of {self.kernels} kernels by {edits}"
+        lines = [head, _row(names)]
         for name, t in (*((row.operator, row) for row in self.by_operator), ("total", self)):
             right = t.mutants - t.wrong - t.arithmetic
             counts = (t.mutants, t.wrong, t.refuted, t.unknown, t.unsound, right, t.not_wrong_refuted, t.clean_unknown)
@@ -115,6 +119,7 @@ def evaluate_checker(
     *,
     count: int,
     seed: int,
+    edits: int = 1,
     kernels: Sequence[Subject] | None = None,
     workers: int = WORKERS,
     progress: Callable[[int, int], None] | None = None,
@@ -124,13 +129,14 @@ def evaluate_checker(
     Args:
         count: Mutants wanted; fewer if the operators yield fewer.
         seed: Of the draw.
+        edits: How many edits make a mutant.
         kernels: Which kernels to mutate; by default all subjects.
         workers: Processes; 1: this one.
         progress: Called with how many of how many are judged.
     """
     began = time.perf_counter()
     by_name = {s.name: s for s in (subjects() if kernels is None else kernels)}
-    drawn = draw([(s.name, s.text) for s in by_name.values()], count=count, seed=seed)
+    drawn = draw([(s.name, s.text) for s in by_name.values()], count=count, seed=seed, edits=edits)
     jobs = [_Job(s, s.text) for s in by_name.values()]
     jobs += [_Job(by_name[m.origin], m.text, m.operator, m.sha) for m in drawn.mutants]
     results: list[Judged] = []
@@ -141,6 +147,7 @@ def evaluate_checker(
     clean, judged = results[: len(by_name)], results[len(by_name) :]
     return CheckerReport(
         seed=seed,
+        edits=edits,
         kernels=len(by_name),
         unproved=tuple(r.origin for r in clean if r.verdict != "proved" or r.wrong),
         rejected=drawn.rejected,

@@ -17,7 +17,7 @@ from argus.dsl.ir.canonical import canonical_sha
 from argus.dsl.ir.printer import show
 from argus.dsl.ir.verify import verify
 from argus.dsl.transform import to_core
-from argus.evals.mutation.operators import OPERATORS
+from argus.evals.mutation.operators import ARITHMETIC, OPERATORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,15 @@ class Drawn:
     rejected: int
 
 
-def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int) -> Drawn:
+def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: int = 1) -> Drawn:
     """Distinct, well-formed mutants of named kernel texts, as many of each operator as there are, up to `count`.
 
     Args:
         kernels: Names and texts; mutants that equal one of these are left out.
         count: Fewer come back when the operators yield fewer.
         seed: Of the order in which edits are drawn.
+        edits: How many edits make a mutant; it is named after the first. Later ones are of any operator, but for those
+            of arithmetic, and may hide the first one or even undo it.
     """
     parsed = [(name, parse(text)) for name, text in kernels]
     seen = {canonical_sha(to_core(kernel)) for _, kernel in parsed}
@@ -63,7 +65,8 @@ def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int) -> Drawn:
             if len(found) == count:
                 break
             mutant = None
-            for origin, candidate in decks[name]:
+            for origin, first in decks[name]:
+                candidate = _edited_again(first, edits - 1, random)
                 mutant = _made(name, origin, candidate)
                 rejected += mutant is None
                 if mutant is not None and mutant.sha not in seen:
@@ -89,6 +92,16 @@ def _shuffled(
     deck = [(origin, edits[origin][turn]) for turn in range(max(map(len, edits.values()), default=0))
             for origin in order if turn < len(edits[origin])]  # fmt: skip
     return iter(deck)
+
+
+def _edited_again(kernel: ir.Kernel, edits: int, random: Random) -> ir.Kernel:
+    names = [name for name in OPERATORS if name not in ARITHMETIC]
+    while edits:
+        found = list(OPERATORS[random.choice(names)](kernel))
+        if found:
+            kernel = random.choice(found)
+            edits -= 1
+    return kernel
 
 
 def _made(operator: str, origin: str, candidate: ir.Kernel) -> Mutant | None:

@@ -103,9 +103,9 @@ def test_the_interpreter_tells_wrong_from_right() -> None:
 def stand_in(monkeypatch: pytest.MonkeyPatch, **counts: Any) -> None:  # noqa: ANN401 - fields of the report
     """The command's suite answers at once."""
 
-    def answer(*, count: int, seed: int, progress: object) -> CheckerReport:
+    def answer(*, count: int, seed: int, edits: int, progress: object) -> CheckerReport:
         del count, progress
-        return CheckerReport(seed=seed, kernels=3, **counts)
+        return CheckerReport(seed=seed, edits=edits, kernels=3, **counts)
 
     monkeypatch.setattr(command, "evaluate_checker", answer)
 

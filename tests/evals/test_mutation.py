@@ -44,6 +44,13 @@ def test_mutants_come_from_many_operators_evenly(drawn: Drawn) -> None:
     assert max(counts) <= 4
 
 
+def test_two_edits_reach_further_than_one() -> None:
+    once = {m.sha for m in draw(SMALL[:1], count=2000, seed=0).mutants}
+    twice = draw(SMALL[:1], count=30, seed=0, edits=2)
+    assert len(twice.mutants) == 30
+    assert sum(m.sha not in once for m in twice.mutants) >= 20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_operator_finds_a_place_in_some_kernel(operator: str) -> None:

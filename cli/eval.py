@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from argus.agents.models import ModelConfigError
+from argus.cli.counted import Counted
 from argus.cli.output import fail, print_json
 from argus.cli.shapes import parse_shape
 from argus.dsl.diagnostics import KernelError, ToolchainError
@@ -41,7 +41,7 @@ def checker(
 
     Exit 1: a wrong kernel was proved, a right one refuted or not proved, or too few wrong ones were refuted.
     """
-    report = evaluate_checker(count=count, seed=seed, edits=edits, progress=_Progress("judged"))
+    report = evaluate_checker(count=count, seed=seed, edits=edits, progress=Counted("judged"))
     if folder is not None:
         try:
             save_faults(report, folder)
@@ -65,7 +65,7 @@ def repair(
     Exit 1: fewer than 80 % are repaired when it is shown, or more than 20 % when it is hidden.
     """
     try:
-        report = evaluate_repair(seed=seed, model=model, progress=_Progress("repaired or given up"))
+        report = evaluate_repair(seed=seed, model=model, progress=Counted("repaired or given up"))
     except ModelConfigError as error:
         fail("usage", error.message, "--model", error.hint, json=json)
     except ToolchainError as error:
@@ -92,7 +92,7 @@ def table(
         fail("input", "the folder does not exist", str(out.parent), json=json)
     try:
         problem = make_problem(task_named("gemm"), shape=parse_shape(shape, json=json), dtype=dtype)
-        progress = _Progress("compiled")
+        progress = Counted("compiled")
         work = build(problem, count=count, seed=seed, cache=cache, progress=lambda done, _: progress(done, count))
         built = asyncio.run(work)
         save(built, out)
@@ -127,7 +127,7 @@ def search(
     try:
         known = stored() if stored_at is None else Table.model_validate_json(stored_at.read_bytes())
         report = evaluate_search(
-            known, runs=runs, candidates=candidates, seed=seed, cache=cache, progress=_Progress("searches done")
+            known, runs=runs, candidates=candidates, seed=seed, cache=cache, progress=Counted("searches done")
         )
     except FileNotFoundError:
         where = str(stored_at) if stored_at else "evals/data"
@@ -145,17 +145,3 @@ def search(
     else:
         typer.echo(report.render())
     raise typer.Exit(code=0 if report.ok else 1)
-
-
-class _Progress:
-    """`done/total` on standard error: one line that changes on a terminal, else a line every tenth."""
-
-    def __init__(self, word: str) -> None:
-        self._word = word
-        self._live = sys.stderr.isatty()
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._live:
-            typer.echo(f"\r{done}/{total} {self._word}" + ("\n" if done == total else ""), err=True, nl=False)
-        elif done == total or done % max(1, total // 10) == 0:
-            typer.echo(f"{done}/{total} {self._word}", err=True)

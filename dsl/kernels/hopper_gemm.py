@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -46,6 +47,7 @@ class HopperGemmSchedule(BaseModel):
         group_m: Rows of tiles that blocks walk together, for L2; 1 walks row by row of tiles.
         keep: Batches of MMAs that stay in flight when a stage is freed.
         registers: Of a thread of the loading and of the multiplying warpgroups; one consumer alone needs no budget.
+        swap: Rows of B are the rows of the MMA, which come in 64s; then rows of A may be as few as 16.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,6 +58,7 @@ class HopperGemmSchedule(BaseModel):
     group_m: int = 8
     keep: Literal[0, 1] = 1
     registers: tuple[int, int] = (40, 232)
+    swap: bool = False
 
     @model_validator(mode="after")
     def _legal(self) -> Self:
@@ -67,6 +70,7 @@ class HopperGemmSchedule(BaseModel):
     def name(self) -> str:
         """Short and unambiguous, for folders and tables."""
         parts = ["x".join(map(str, self.tile)), f"s{self.stages}", f"g{self.group_m}"]
+        parts += ["swap"] if self.swap else []
         parts += [] if self.consumers == 2 else ["c1"]
         parts += [] if self.keep == 1 else ["keep0"]
         parts += [] if self.registers == (40, 232) else ["r{}-{}".format(*self.registers)]
@@ -74,39 +78,56 @@ class HopperGemmSchedule(BaseModel):
 
     @property
     def rows(self) -> int:
-        """Of one consumer."""
-        return self.tile[0] // self.consumers
+        """Of the MMAs of one consumer."""
+        return self.tile[self.swap] // self.consumers
+
+    @property
+    def columns(self) -> int:
+        """Of the MMAs."""
+        return self.tile[1 - self.swap]
 
     @property
     def chunk(self) -> int:
-        """Columns that leave together: rows of 128 bytes, or of 64 where those do not divide the tile."""
-        return 64 if self.tile[1] % 64 == 0 else 32
+        """Columns of the MMAs that leave together.
+
+        They are rows of 128 bytes in shared memory, or of 64 where those do not divide the tile; swapped, up to 64
+        rows of 128 bytes.
+        """
+        if self.swap:
+            return min(self.columns, 64)
+        return 64 if self.columns % 64 == 0 else 32
 
     @property
     def buffers(self) -> int:
         """Epilogue buffers of each consumer: two where chunks alternate evenly, from tile to tile as well."""
-        return 2 if self.tile[1] // self.chunk % 2 == 0 and self.rows == 64 else 1
+        return 2 if self.columns // self.chunk % 2 == 0 and self.rows == 64 else 1
 
     @property
     def shared_bytes(self) -> int:
         bm, bn, bk = self.tile
         ring = BYTES * self.stages * (bm + bn) * bk + 2 * MBAR_BYTES * self.stages
-        return ring + BYTES * self.buffers * bm * self.chunk
+        return ring + BYTES * self.buffers * self.consumers * self.rows * self.chunk
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
-        bm, bn, bk = self.tile
+        bk = self.tile[2]
         found: list[str] = []
 
         def need(holds: bool, text: str) -> None:
             if not holds:
                 found.append(text)
 
-        need(self.rows in (64, 128) and bm == self.rows * self.consumers, f"a consumer takes 64 or 128 rows: not {bm}")
+        rows, columns = self.rows, self.columns
+        whole = self.tile[self.swap] == rows * self.consumers
+        need(rows in (64, 128) and whole, f"a consumer takes 64 or 128 rows: not {self.tile[self.swap]}")
         need(bk == DEPTH, f"a stage is {DEPTH} deep, a row of the 128-byte swizzle; not {bk}")
-        need(0 < bn <= 256 and bn % 32 == 0, f"columns are a multiple of 32 up to 256, not {bn}")
-        need(self.rows * bn <= 64 * 256, f"an accumulator of {self.rows}x{bn} does not fit a consumer's registers")
-        need(2 <= self.stages <= 16, f"2 to 16 stages, not {self.stages}")
+        if self.swap:
+            need(rows == 64, f"a consumer takes 64 rows of B, not {rows}")
+            need(columns in (16, 32, 48, 64, 128, 192, 256), f"16 to 64 rows of A, or 128, 192, 256; not {columns}")
+        else:
+            need(0 < columns <= 256 and columns % 32 == 0, f"columns are a multiple of 32 up to 256, not {columns}")
+        need(rows * columns <= 64 * 256, f"an accumulator of {rows}x{columns} does not fit a consumer's registers")
+        need(2 <= self.stages <= 24, f"2 to 24 stages, not {self.stages}")
         need(self.stages > self.keep, "a stage is freed before it is filled again")
         need(self.group_m >= 1, "at least one row of tiles in a group")
         loads, multiplies = self.registers
@@ -134,7 +155,8 @@ def predict(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> float:
     tiles = -(-m // bm) * -(-n // bn)
     turns = -(-tiles // SMS)
     depth = -(-k // bk)
-    multiply = bm // 64 * (bk // STEP) * max(bn / 2, (64 + bn) / 4)
+    rows, columns = schedule.rows * schedule.consumers, schedule.columns
+    multiply = rows // 64 * (bk // STEP) * max(columns / 2, (64 + columns) / 4)
     load = (min(bm, m) + bn) * bk * BYTES / L2_BYTES_PER_CLK
     tile = depth * max(multiply + LOAD_COST * load, load) + TILE_CLK
     # Idle multiprocessors leave bandwidth to the others, who use some of it.
@@ -147,24 +169,34 @@ def proposals(sizes: Mapping[str, int], count: int = 2) -> tuple[HopperGemmSched
 
     Among equals those that keep more multiprocessors busy, waste less of their tiles, and are wider.
     """
-    space: list[HopperGemmSchedule] = []
-    for consumers, rows in ((2, 64), (1, 64), (2, 128)):
-        for columns in range(64, 257, 32):
-            space += _fullest(rows * consumers, columns, 1 if consumers == 1 else 2)
 
     def rank(s: HopperGemmSchedule) -> tuple[float, ...]:
         (bm, bn, _), (m, n) = s.tile, (sizes["M"], sizes["N"])
         tiles = -(-m // bm) * -(-n // bn)
         return round(predict(s, sizes), 1), -min(tiles, SMS), tiles * bm * bn, -bn
 
-    return tuple(sorted(space, key=rank)[:count])
+    return tuple(sorted(space(), key=rank)[:count])
 
 
-def _fullest(rows: int, columns: int, consumers: Literal[1, 2]) -> list[HopperGemmSchedule]:
-    """The schedule of this tile with the most stages, at most 12; none where it is not legal."""
-    for stages in range(12, 2, -1):
+@cache
+def space() -> tuple[HopperGemmSchedule, ...]:
+    """Every tile, with the most stages that fit."""
+    out: list[HopperGemmSchedule] = []
+    for consumers, rows in ((2, 64), (1, 64), (2, 128)):
+        for columns in range(64, 257, 32):
+            out += _fullest((rows * consumers, columns, DEPTH), consumers, swap=False)
+    for consumers in (1, 2):
+        for columns in (16, 32, 64, 128, 192, 256):
+            out += _fullest((columns, 64 * consumers, DEPTH), consumers, swap=True)
+    return tuple(out)
+
+
+def _fullest(tile: tuple[int, int, int], consumers: int, *, swap: bool) -> list[HopperGemmSchedule]:
+    """The schedule of this tile with the most stages, at most 20; none where it is not legal."""
+    for stages in range(20, 2, -1):
         with suppress(ValueError):
-            return [HopperGemmSchedule(tile=(rows, columns, DEPTH), consumers=consumers, stages=stages)]
+            fields = {"tile": tile, "consumers": consumers, "stages": stages, "swap": swap}
+            return [HopperGemmSchedule.model_validate(fields)]
     return []
 
 
@@ -194,8 +226,10 @@ class _Printer:
         return f"shared({self.dtype}, {rows}, {self.bk}, swizzle=b128)"
 
     def _stage_buffers(self) -> str:
-        count, swizzle = self.s.consumers * self.s.buffers, "b128" if self.s.chunk == 64 else "b64"
-        return f"out = shared({self.dtype}, {count}, {self.s.rows}, {self.s.chunk}, swizzle={swizzle})"
+        s = self.s
+        shape = f"{s.chunk}, {s.rows}" if s.swap else f"{s.rows}, {s.chunk}"
+        swizzle = "b128" if s.swap or s.chunk == 64 else "b64"
+        return f"out = shared({self.dtype}, {s.consumers * s.buffers}, {shape}, swizzle={swizzle})"
 
     def _role(self, name: str, waves: int, registers: int) -> str:
         budget = f", regs={registers}" if self.s.consumers == 2 else ""
@@ -211,44 +245,51 @@ class _Printer:
         return [self._role("load", 4, self.s.registers[0]), *_indent(loop)]
 
     def _multiply(self) -> list[str]:
-        rows = self.s.rows
-        a = f"st.As.rows(g * {rows}, {rows})" if self.s.consumers == 2 else "st.As"
+        s, (a, b) = self.s, ("st.Bs", "st.As") if self.s.swap else ("st.As", "st.Bs")
+        a = f"{a}.rows(g * {s.rows}, {s.rows})" if s.consumers == 2 else a
         step = [
-            f'a, b = {a}.operand("a", acc, ks), st.Bs.operand("b", acc, ks)',
+            f'a, b = {a}.operand("a", acc, ks), {b}.operand("b", acc, ks)',
             "assert_match(a.k, b.k)",
             "acc += mma(a, b)",
         ]
         use = [
-            f"with r.use({'keep=1' if self.s.keep else ''}) as st:",
+            f"with r.use({'keep=1' if s.keep else ''}) as st:",
             *_indent([f"for ks in unroll({self.bk // STEP}):", *_indent(step)]),
         ]
         body = [
-            f'acc = mma_acc("m64n{self.bn}k16", {rows}, {self.bn})',
+            f'acc = mma_acc("m64n{s.columns}k16", {s.rows}, {s.columns})',
             f"for kt in range(cdiv(K, {self.bk})):",
             *_indent(use),
-            *(["mma_wait(0)"] if self.s.keep else []),
+            *(["mma_wait(0)"] if s.keep else []),
             *self._epilogue(),
         ]
-        return [self._role("mma", 4 * self.s.consumers, self.s.registers[1]), *_indent(body)]
+        return [self._role("mma", 4 * s.consumers, s.registers[1]), *_indent(body)]
 
     def _epilogue(self) -> list[str]:
-        chunk, chunks, steps = self.s.chunk, self.bn // self.s.chunk, self.s.chunk // STEP
-        slot = {(2, 2): "2 * g + q % 2", (2, 1): "g", (1, 2): "q % 2", (1, 1): "0"}[self.s.consumers, self.s.buffers]
-        row = "2 * bm + g" if self.s.consumers == 2 else "bm"
-        column = f"{chunks} * bn + q" if chunks > 1 else "bn + q"
-        put = f'store(out[{slot}].cols({STEP} * j, {STEP}), y.as_operand("a", acc, {steps} * q + j))'
-        copy = f'copy_async(C.tile({self.s.rows}, {chunk})[{row}, {column}], out[{slot}], via="tma")'
+        """Chunk q of the accumulator's columns to shared memory, then to C: across, or swapped, down."""
+        s = self.s
+        chunks, steps = s.columns // s.chunk, s.chunk // STEP
+        slot = {(2, 2): "2 * g + q % 2", (2, 1): "g", (1, 2): "q % 2", (1, 1): "0"}[s.consumers, s.buffers]
+        along, across = ("bn", "bm") if s.swap else ("bm", "bn")
+        mine = f"2 * {along} + g" if s.consumers == 2 else along
+        part = f"{chunks} * {across} + q" if chunks > 1 else across
+        if s.swap:
+            view, tile = f"out[{slot}].rows({STEP} * j, {STEP}).T", f"C.tile({s.chunk}, {s.rows})[{part}, {mine}]"
+        else:
+            view, tile = f"out[{slot}].cols({STEP} * j, {STEP})", f"C.tile({s.rows}, {s.chunk})[{mine}, {part}]"
+        step = f"{steps} * q + j" if chunks > 1 else "j"
         leave = [
-            f"wait({self.s.buffers - 1})",
+            f"wait({s.buffers - 1})",
             "barrier(waves=4)",
             f"for j in unroll({steps}):",
-            *_indent([put]),
+            *_indent([f'store({view}, y.as_operand("a", acc, {step}))']),
             'fence("async")',
             "barrier(waves=4)",
             "with elect():",
-            *_indent([copy, "commit()"]),
+            *_indent([f'copy_async({tile}, out[{slot}], via="tma")', "commit()"]),
         ]
-        return [f"y = acc.to({self.dtype})", f"for q in unroll({chunks}):", *_indent(leave)]
+        convert = f"y = acc.to({self.dtype})"
+        return [convert, f"for q in unroll({chunks}):", *_indent(leave)] if chunks > 1 else [convert, *leave]
 
 
 def _indent(lines: list[str]) -> list[str]:

@@ -66,7 +66,7 @@ def test_sizes_that_tma_cannot_address_are_refused(tmp_path: Path) -> None:
 def test_proposals_fit_the_shape() -> None:
     (cube,), (skinny,) = (case.schedules for case in proposed([(4096, 4096, 4096), (16, 8192, 8192)], count=1))
     assert cube.tile[:2] == (128, 256)
-    assert skinny.tile[0] == 64
+    assert (skinny.tile[:2], skinny.swap) == ((16, 64), True)
 
 
 # -------------------------------------------------------------------------------------------------- results

@@ -1,13 +1,14 @@
 """Registers to swizzled shared memory: conversion in pairs, then `stmatrix`, 16 rows and 16 columns of a warp a time.
 
 Register pair i of an accumulator holds columns 8*(i // 2) + 2*(lane % 4) and the next, of rows lane // 4 + 8*(i % 2):
-four pairs are what one `stmatrix.x4` stores, and what an A operand of one k-step is.
+four pairs are what one `stmatrix.x4` stores, and what an A operand of one k-step is. Into a transposed view each of its
+four matrices is stored transposed: then the address of row j of matrix i is that of column 8*(i // 2) + j.
 """
 
 from __future__ import annotations
 
-from argus.dsl.ir import AsOperand, Cast, Ref, Store
-from argus.dsl.layout import Accumulator, OperandMap
+from argus.dsl.ir import AsOperand, Cast, Ref, Store, Transposed
+from argus.dsl.layout import ZERO, Accumulator, OperandMap
 from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.facts import constant, resolve
 from argus.dsl.lower.sm_90a.context import Context, Registers
@@ -17,6 +18,7 @@ from argus.dsl.lower.sm_90a.shared import SharedView, row_bytes, shared_view
 
 STEP = 16  # columns of one stmatrix.x4
 PAIRS = 4  # registers of one
+WARPGROUP_ROWS = 64  # of an atom
 
 
 def cast(ctx: Context, target: str, node: Cast) -> None:
@@ -60,23 +62,50 @@ def store(ctx: Context, node: Store) -> None:
         )
     if src is None or not src.packed or not isinstance(src.type.map, Accumulator | OperandMap):
         raise unsupported(node, "only 16-bit values of an accumulator are stored yet", "convert: acc.to(bf16)")
-    view = shared_view(node.view, ctx.types.buffers)
+    if isinstance(node.view, Transposed):
+        _store_transposed(ctx, node, src, shared_view(node.view.src, ctx.types.buffers))
+    else:
+        _store(ctx, node, src, shared_view(node.view, ctx.types.buffers))
+
+
+def _store(ctx: Context, node: Store, src: Registers, view: SharedView) -> None:
     _check(ctx, node, view)
     first = constant(resolve(view.columns, ctx.known))
     if first is None or first % STEP or src.count % PAIRS:
         raise unsupported(node, f"a store covers multiples of {STEP} columns, from a constant one on")
-    place = ctx.out.named("uint32_t", f"{c_name(view.name)}_at", address(ctx, view.name, view.offset))
-    # A row's chunks are permuted by its number, b64's by that of its pair of rows.
-    permuted = "(lane % 8)" if row_bytes(view.buffer) == 128 else "(lane % 8 / 2)"
+    place = _place(ctx, view)
     row = ctx.out.named("uint32_t", "matrix_row", f"(warp % 4 * 16 + lane % 16) * {row_bytes(view.buffer)}")
     for p in range(src.atoms):
         for block in range(src.count // PAIRS):
             chunk = (first + STEP * block) // 8
-            column = ctx.out.named("uint32_t", "chunk", f"(({chunk} + lane / 16) ^ {permuted}) * 16")
+            column = ctx.out.named("uint32_t", "chunk", f"(({chunk} + lane / 16) ^ {_permuted(view)}) * 16")
             rows = f" + {p * 64 * row_bytes(view.buffer)}" if p else ""
-            ctx.out.add(
-                f"store_matrix({place} + {row}{rows} + {column}, {src.name}[{p}] + {src.first + PAIRS * block});"
-            )
+            registers = f"{src.name}[{p}] + {src.first + PAIRS * block}"
+            ctx.out.add(f"store_matrix({place} + {row}{rows} + {column}, {registers});")
+
+
+def _store_transposed(ctx: Context, node: Store, src: Registers, view: SharedView) -> None:
+    """Columns of the accumulator become rows of `view`; the four warps' 16 rows fill its 64 columns."""
+    _check(ctx, node, view)
+    if src.atoms != 1 or view.columns != ZERO or view.shape[1] != WARPGROUP_ROWS or src.count % PAIRS:
+        raise unsupported(node, f"a transposed store fills rows of {WARPGROUP_ROWS}, {STEP} of them a time")
+    place, pitch = _place(ctx, view), row_bytes(view.buffer)
+    row = ctx.out.named("uint32_t", "matrix_row", f"(lane / 16 * 8 + lane % 8) * {pitch}")
+    column = ctx.out.named("uint32_t", "chunk", f"((warp % 4 * 2 + lane / 8 % 2) ^ {_permuted(view)}) * 16")
+    for block in range(src.count // PAIRS):
+        rows = f" + {block * STEP * pitch}" if block else ""
+        ctx.out.add(
+            f"store_matrix_transposed({place} + {row}{rows} + {column}, {src.name}[0] + {src.first + PAIRS * block});"
+        )
+
+
+def _place(ctx: Context, view: SharedView) -> str:
+    return ctx.out.named("uint32_t", f"{c_name(view.name)}_at", address(ctx, view.name, view.offset))
+
+
+def _permuted(view: SharedView) -> str:
+    """A row's chunks are permuted by its number, b64's by that of its pair of rows."""
+    return "(lane % 8)" if row_bytes(view.buffer) == 128 else "(lane % 8 / 2)"
 
 
 def _check(ctx: Context, node: Store, view: SharedView) -> None:

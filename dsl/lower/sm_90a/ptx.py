@@ -91,6 +91,10 @@ DEVICE void store_matrix(uint32_t address, const uint32_t* r) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                :: "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
 }
+DEVICE void store_matrix_transposed(uint32_t address, const uint32_t* r) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+               :: "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+}
 """
 
 FUNCTIONS = (_ARITHMETIC, _MBARRIER, _TMA, _SYNC, _WGMMA, _STMATRIX)

@@ -23,8 +23,11 @@ SCHEDULES = {
     "128x128, 6 stages": HopperGemmSchedule(tile=(128, 128, 64), stages=6),
     "256x128, 3 stages": HopperGemmSchedule(tile=(256, 128, 64), stages=3),
     "128x192, one epilogue buffer": HopperGemmSchedule(tile=(128, 192, 64), stages=5, group_m=2),
+    "swapped 16x64, one consumer": HopperGemmSchedule(tile=(16, 64, 64), stages=4, consumers=1, swap=True),
+    "swapped 128x128": HopperGemmSchedule(tile=(128, 128, 64), stages=3, swap=True),
     "128x64, nothing kept, rows": HopperGemmSchedule(tile=(128, 64, 64), stages=3, keep=0, group_m=1),
 }
+SWAPPED = HopperGemmSchedule(tile=(16, 128, 64), stages=3, swap=True)
 # Tails in every dimension; the ring wraps; blocks take several tiles.
 SIZES = {"M": 136, "N": 328, "K": 200}
 
@@ -88,6 +91,31 @@ def test_a_broken_text_is_wrong(old: str, new: str) -> None:
         return  # refused before it could be wrong
     sizes = [{"M": 136, "N": 264, "K": 200}]
     assert wrong(core, reference, sizes_list=sizes, policies=POLICIES[::2]) is not None
+
+
+def test_swapped_operands_are_right_in_the_interpreter() -> None:
+    core = core_of(text(SWAPPED))
+    rng = np.random.default_rng(2)
+    sizes = {"M": 24, "N": 136, "K": 200}
+    a, b = rng.standard_normal((24, 200)), rng.standard_normal((136, 200))
+    found = run(core, sizes, {"A": a, "B": b})
+    assert not found.faults
+    np.testing.assert_allclose(found.outputs["C"], a @ b.T, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('st.Bs.rows(g * 64, 64).operand("a"', 'st.Bs.rows(0, 64).operand("a"'),
+        ("[bm, 2 * bn + g]", "[bm, bn + g]"),
+        ('y.as_operand("a", acc, j)', 'y.as_operand("a", acc, 0)'),
+    ],
+)
+def test_a_broken_swapped_text_is_wrong(old: str, new: str) -> None:
+    source = text(HopperGemmSchedule(tile=(32, 128, 64), stages=3, swap=True))
+    assert old in source
+    core = to_core(parse(source.replace(old, new)))
+    assert wrong(core, reference, sizes_list=[{"M": 40, "N": 264, "K": 72}], policies=POLICIES[:1]) is not None
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])

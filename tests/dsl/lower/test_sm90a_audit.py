@@ -20,6 +20,7 @@ SCHEDULES = {
     "128x192": HopperGemmSchedule(tile=(128, 192, 64), stages=5, group_m=2),
     "128x64, nothing kept": HopperGemmSchedule(tile=(128, 64, 64), stages=3, keep=0),
 }
+SWAPPED = HopperGemmSchedule(tile=(32, 128, 64), stages=2, swap=True)
 SMALL = HopperGemmSchedule(tile=(128, 128, 64), stages=2, group_m=2)
 SIZES = {"M": 72, "N": 136, "K": 136}
 Mistake = Callable[[CudaKernel], CudaKernel]
@@ -42,6 +43,11 @@ def test_the_printed_text_does_what_core_form_says(name: str) -> None:
 
 def test_the_printed_text_of_a_small_kernel_does_what_core_form_says() -> None:
     core, made = lowered(SMALL)
+    assert differences(core, made, SIZES, blocks=1) == []
+
+
+def test_the_printed_text_of_swapped_operands_does_what_core_form_says() -> None:
+    core, made = lowered(SWAPPED)
     assert differences(core, made, SIZES, blocks=1) == []
 
 
@@ -99,5 +105,22 @@ QUICK = {"descriptor stride", "byte count", "parity of a full stage", "epilogue 
 def test_a_mistake_of_the_lowering_is_found(name: str) -> None:
     core, made = lowered(SMALL)
     mistake, said = MISTAKES[name]
+    found = differences(core, mistake(made), SIZES, blocks=1)
+    assert any(said in text for text in found), found
+
+
+SWAPPED_MISTAKES: dict[str, tuple[Mistake, str]] = {
+    "not transposed": (edit("store_matrix_transposed(o", "store_matrix(o"), "stmatrix"),
+    "rows of the matrices": (edit("(lane / 16 * 8 + lane % 8) * 128", "(lane % 16) * 128"), "stmatrix"),
+    "chunks of the warps": (edit("(warp % 4 * 2 + lane / 8 % 2)", "(warp % 4 + lane / 8 % 2)"), "stmatrix"),
+    "operands the wrong way round": (edit("r_Bs_rows + 2, r_As_rows + 2", "r_As_rows + 2, r_Bs_rows + 2"), "mma"),
+    "second step of sixteen rows": (edit("g * 4096 + 2048", "g * 4096 + 1024"), "stmatrix"),
+}
+
+
+@pytest.mark.parametrize("name", SWAPPED_MISTAKES)
+def test_a_mistake_of_lowering_swapped_operands_is_found(name: str) -> None:
+    core, made = lowered(SWAPPED)
+    mistake, said = SWAPPED_MISTAKES[name]
     found = differences(core, mistake(made), SIZES, blocks=1)
     assert any(said in text for text in found), found

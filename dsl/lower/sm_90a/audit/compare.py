@@ -19,6 +19,7 @@ from argus.dsl.lower.sm_90a.expr import c_name
 
 MAX_FOUND = 10
 SWIZZLE_BYTES = 1024
+PUTS = ("put", "put down")
 
 
 def differences(core: Kernel, printed: CudaKernel, sizes: Mapping[str, int], *, blocks: int = 2) -> list[str]:
@@ -63,16 +64,16 @@ class _Comparison:
                     want = meant(self.core, types, sizes, block=block, blocks=blocks, thread=warp * WARP + lane)
                     self._thread(block, warp * WARP + lane, lanes[lane], want)
                 self._alike(block, warp, lanes)
-                self._elements(block, warp, [[e for e in did if e.what == "put"] for did in lanes], want)
+                self._elements(block, warp, [[e for e in did if e.what in PUTS] for did in lanes], want)
                 if len(self.found) >= MAX_FOUND:
                     return self.found
         return self.found
 
     def _alike(self, block: int, warp: int, lanes: list[Trace]) -> None:
         """Lanes differ in the first one's arrivals and elections, and in the addresses of elements, alone."""
-        plain = _without(lanes[1], "put")
+        plain = _without(lanes[1], *PUTS)
         for lane, did in enumerate(lanes[2:], 2):
-            if _without(did, "put") != plain:
+            if _without(did, *PUTS) != plain:
                 self.found.append(f"block {block}, warp {warp}: lane {lane} does other things than lane 1")
                 return
 
@@ -108,7 +109,7 @@ class _Comparison:
 
     def _thread(self, block: int, thread: int, did: Trace, want: Trace) -> None:
         """Everything but stores of elements, in order. Who commits no group has none to wait for."""
-        silent = {"put", "init"}
+        silent = {*PUTS, "init"}
         if not any(e.what == "commit" for e in want):
             silent.add("wait groups")
         did, want = _without(did, *silent), _without(want, *silent)
@@ -131,32 +132,34 @@ class _Comparison:
 
     def _elements(self, block: int, warp: int, lanes: list[Trace], want: Trace) -> None:
         """What the 32 lanes' `stmatrix` put where, against the elements of the view."""
-        wanted = [(e.operands[0], e.operands[1:]) for e in want if e.what == "put"]
+        wanted = [(e.operands[0], e.operands[1:]) for e in want if e.what in PUTS]
         have: list[tuple[object, object]] = []
         for calls in zip(*lanes, strict=True):
-            have += _matrices(warp, [c.operands for c in calls])
+            down = calls[0].what == "put down"
+            have += _matrices(warp, [c.operands for c in calls], down=down)
         if sorted(map(str, have)) != sorted(map(str, wanted)):
             odd = next(iter(set(map(str, have)) ^ set(map(str, wanted))), "an element twice")
             self.found.append(f"block {block}, warp {warp}: stmatrix and the stored view differ at {odd}")
 
 
-def _matrices(warp: int, calls: list[tuple[Any, ...]]) -> Iterator[tuple[object, object]]:
+def _matrices(warp: int, calls: list[tuple[Any, ...]], *, down: bool) -> Iterator[tuple[object, object]]:
     """Rows of eight elements that one `stmatrix.x4` writes: lane 8i + j gives the address of row j of matrix i.
 
-    Register i of lane 4j + c holds that row's columns 2c and 2c + 1. An accumulator's register r of a lane holds
-    row 16 * warp + lane // 4 + 8 * (r // 2 % 2) and column 8 * (r // 4) + 2 * (lane % 4) + r % 2.
+    Register i of lane 4j + c holds that row's columns 2c and 2c + 1; `down`, column j's rows 2c and 2c + 1 do, so that
+    element k of row j comes from lane 4k + j // 2. An accumulator's register r of a lane holds row 16 * warp +
+    lane // 4 + 8 * (r // 2 % 2) and column 8 * (r // 4) + 2 * (lane % 4) + r % 2.
     """
     for i in range(4):
         for j in range(8):
             elements: list[tuple[str, int, int]] = []
-            for c in range(4):
-                lane = 4 * j + c
-                for name, p, r in calls[lane][1][i]:
-                    m = 64 * p + 16 * (warp % 4) + lane // 4 + 8 * (r // 2 % 2)
-                    elements.append((name, m, 8 * (r // 4) + 2 * (lane % 4) + r % 2))
+            for k in range(8):
+                lane, half = (4 * k + j // 2, j % 2) if down else (4 * j + k // 2, k % 2)
+                name, p, r = calls[lane][1][i][half]
+                m = 64 * p + 16 * (warp % 4) + lane // 4 + 8 * (r // 2 % 2)
+                elements.append((name, m, 8 * (r // 4) + 2 * (lane % 4) + r % 2))
             name, m, n = elements[0]
-            straight = elements == [(name, m, n + k) for k in range(8)]
-            yield calls[8 * i + j][0], (name, m, n) if straight else tuple(elements)
+            straight = elements == [(name, m + k, n) if down else (name, m, n + k) for k in range(8)]
+            yield calls[8 * i + j][0], (name, m, n, *(["down"] if down else [])) if straight else tuple(elements)
 
 
 def _names(core: Kernel) -> dict[str, int]:

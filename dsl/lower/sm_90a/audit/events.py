@@ -23,7 +23,7 @@ class Event:
     `what` is one of: `registers` (count), `wait` (mbarrier, parity), `expect` (mbarrier, bytes), `arrive` (mbarrier),
     `load` (tensor, column, row, box, place, mbarrier), `store` (tensor, column, row, box, place), `commit`,
     `wait groups` (n), `barrier` (who, threads), `fence`, `mma` (accumulator part, a, b, adds), `batch wait` (n),
-    `put` (place of a 16-byte row, the eight elements).
+    `put` (place of a 16-byte row, the eight elements), `put down` (the same, of matrices that are transposed).
     """
 
     what: str

@@ -32,6 +32,7 @@ from argus.dsl.ir import (
     Stmt,
     Store,
     TileAt,
+    Transposed,
     View,
     Wait,
 )
@@ -296,6 +297,9 @@ def _store(t: Thread, s: Store) -> None:
     assert isinstance(s.value, Ref)
     name, column = t.values[s.value.name]
     kind: FragType = t.types.frags[s.value.name]
+    if isinstance(s.view, Transposed):
+        _store_down(t, s.view.src, name, column, kind.shape[1])
+        return
     corner, shape = _corner(t, s.view)
     buffer = t.types.buffers[_root(s.view)]
     chunks = buffer.shape[-1] * DTYPE_BYTES[buffer.dtype] // 16
@@ -310,3 +314,17 @@ def _store(t: Thread, s: Store) -> None:
                 chunk = (corner[-1] + c) // 8
                 place = Place(_root(s.view), start + 16 * (chunk ^ (row // rows % chunks)))
                 t.add("put", place, name, m, column + c)
+
+
+def _store_down(t: Thread, view: View, name: str, column: int, columns: int) -> None:
+    """Columns of the accumulator as rows of the view: of each, this warp's sixteen elements as two rows of eight."""
+    corner, _ = _corner(t, view)
+    buffer = t.types.buffers[_root(view)]
+    chunks = buffer.shape[-1] * DTYPE_BYTES[buffer.dtype] // 16
+    for c in range(columns):
+        row = corner[-2] + c
+        start = _bytes(t, _root(view), [*corner[:-2], row, 0])
+        for m in (16 * (t.wave % 4), 16 * (t.wave % 4) + 8):
+            chunk = (corner[-1] + m) // 8
+            place = Place(_root(view), start + 16 * (chunk ^ (row // (8 // chunks) % chunks)))
+            t.add("put down", place, name, m, column + c, "down")

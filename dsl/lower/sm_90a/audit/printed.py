@@ -80,6 +80,7 @@ _LOGGED: Mapping[str, str] = {
     "fewer_registers": "registers",
     "more_registers": "registers",
     "store_matrix": "put",
+    "store_matrix_transposed": "put down",
 }
 
 
@@ -164,7 +165,7 @@ class _Run:
             case "mma":
                 atom, dtype, acc, a, b, adds = o
                 return Event(what, (atom, dtype, acc[0][:2], self._descriptor(a), self._descriptor(b), bool(adds)))
-            case "put":
+            case "put" | "put down":
                 return Event(what, (self._place(o[0]), tuple(o[1][:4])))
             case _:
                 return Event(what, o)

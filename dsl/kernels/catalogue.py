@@ -1,0 +1,49 @@
+"""Every family of the library, and its kernels at several schedules: what evaluations and benches work on."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from argus.dsl.kernels import attention, gemm_examples
+from argus.dsl.kernels.hopper_gemm import HopperGemmSchedule
+from argus.dsl.kernels.schedule import GemmSchedule
+from argus.dsl.kernels.subject import LibraryFamily, Subject
+
+FAMILIES: tuple[LibraryFamily, ...] = (
+    LibraryFamily(
+        name="gemm",
+        summary="one to four stages through registers or directly into LDS; what `argus optimize` searches",
+        target="gfx942",
+        schedule=GemmSchedule,
+        text=gemm_examples.text,
+        reference=gemm_examples.reference,
+        sizes=gemm_examples.sizes,
+        examples=gemm_examples.GFX942,
+    ),
+    LibraryFamily(
+        name="hopper_gemm",
+        summary="TMA ring, wgmma, one or two consumers on a persistent grid",
+        target="sm_90a",
+        schedule=HopperGemmSchedule,
+        text=gemm_examples.hopper_text,
+        reference=gemm_examples.reference,
+        sizes=gemm_examples.sizes,
+        examples=gemm_examples.SM_90A,
+    ),
+    LibraryFamily(
+        name="attention",
+        summary="flash attention, forward: causal or not, grouped queries, any length",
+        target="gfx942",
+        schedule=attention.AttentionSchedule,
+        text=attention.text,
+        reference=attention.reference,
+        sizes=attention.sizes,
+        examples=attention.EXAMPLES,
+    ),
+)
+
+
+@cache
+def subjects() -> tuple[Subject, ...]:
+    """The kernels of every family at its example schedules."""
+    return tuple(family.subject(label, s) for family in FAMILIES for label, s in family.examples.items())

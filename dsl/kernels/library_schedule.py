@@ -1,0 +1,47 @@
+"""What the schedules of all library families share, and the pieces of text that several of them print."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+
+class LibrarySchedule(BaseModel):
+    """A point of a family's space. Fields that change the contract choose what is computed, the others how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="after")
+    def _legal(self) -> Self:
+        for problem in self.problems():
+            raise ValueError(problem)
+        return self
+
+    def problems(self) -> list[str]:
+        """Why the family cannot print this schedule; empty when it can."""
+        return []
+
+
+def indent(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def shared_rows(dtype: str, rows: int, columns: int, chunks: int = 0) -> str:
+    """A shared buffer whose rows `chunks` chunks of 16 bytes permute; 0: none."""
+    unit = {"f8": 16, "i8": 16, "f32": 4}.get(dtype, 8)
+    swizzle = f", swizzle=xor({chunks}, unit={unit})" if chunks else ""
+    return f"shared({dtype}, {rows}, {columns}{swizzle})"
+
+
+def swizzle_problems(chunks: int, rows: int, row_bytes: int) -> list[str]:
+    """Why `xor(chunks, …)` does not fit: it permutes 16-byte chunks of a row alike in every stage of a ring.
+
+    The number of rows that keep one permutation follows from the 128 bytes of all banks.
+    """
+    if not chunks:
+        return []
+    if row_bytes % (16 * chunks):
+        return [f"{chunks} chunks of 16 bytes do not tile a row of {row_bytes} bytes"]
+    period = chunks * max(1, 128 // row_bytes)
+    return [] if rows % period == 0 else [f"the swizzle repeats every {period} rows, a stage has {rows}"]

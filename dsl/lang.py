@@ -151,8 +151,8 @@ def linear(vector: int) -> Any:
     raise _read_only("linear")
 
 
-def load(view: Any, map: Any = None) -> Any:  # noqa: A002 - the language's word
-    """Memory to registers."""
+def load(view: Any, map: Any = None, like: Any = None) -> Any:  # noqa: A002 - the language's word
+    """Memory to registers; `like=x`: so that it broadcasts to x."""
     raise _read_only("load")
 
 

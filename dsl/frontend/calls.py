@@ -195,10 +195,17 @@ def _frag(node: Frag) -> Item:
 
 
 def _load(ctx: Context, call: ast.Call) -> Item:
-    args = ctx.arguments(call, "view, map=")
+    args = ctx.arguments(call, "view, map=, like=")
     item = ctx.view_item(args["view"])
-    node = args.get("map")
-    value = Load(view=cast("View", item.value), map=None if node is None else _map(ctx, node), span=ctx.span(call))
+    node, like = args.get("map"), args.get("like")
+    if node is not None and like is not None:
+        raise ctx.error(Code.BAD_CALL, call, "`map=` and `like=` both say which lane takes what", "delete one")
+    value = Load(
+        view=cast("View", item.value),
+        map=None if node is None else _map(ctx, node),
+        like=None if like is None else ctx.ref(like, Kind.FRAG),
+        span=ctx.span(call),
+    )
     return Item(Kind.FRAG, value, item.dtype, item.rank)
 
 

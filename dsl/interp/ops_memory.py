@@ -38,7 +38,7 @@ def load(w: Wave, node: Load) -> Frag:
     cells = w.machine.cells(plan.root)
     if not plan.shape:
         return _load_scalar(w, node)
-    layout = whole(node.map or default_map(plan.shape, cells.dtype), plan.shape)
+    layout = _layout(w, node, plan, cells)
     slots = w.machine.program.slots(layout, w.seat)
     cells, site = site_of(w, node.view, slots)
     check_read(w, Access(cells, site, node.span, "reads", ordinary(w)))
@@ -46,7 +46,36 @@ def load(w: Wave, node: Load) -> Frag:
     everywhere = None
     if cells.dtype == "i32" and not cells.tracked and len(plan.shape) == 1:
         everywhere = _reload(w, node.view, plan, cells)
-    return Frag(data, layout, poison, plan.names, cells.dtype, fetch_coords(cells, site), everywhere)
+    names = plan.names if node.like is None else _names_like(w, node.like)
+    return Frag(data, layout, poison, names, cells.dtype, fetch_coords(cells, site), everywhere)
+
+
+def _layout(w: Wave, node: Load, plan: Plan, cells: Cells) -> Layout:
+    """Registers by the load's map, or those of another fragment without the axes that the view lacks."""
+    if node.like is None:
+        return whole(node.map or default_map(plan.shape, cells.dtype), plan.shape)
+    match w.frags.get(node.like.name):
+        case Frag(layout=layout):
+            pass
+        case Accumulation(map=acc):
+            layout = whole(acc, (acc.m, acc.n))
+        case _:
+            raise mismatch(f"{node.like.name} has no registers to be like", node.span)
+    names = _names_like(w, node.like)
+    kept = tuple(a for a in layout.kept if names[a] in plan.names)
+    if tuple(names[a] for a in kept) != plan.names or tuple(layout.shape[a] for a in kept) != plan.shape:
+        raise mismatch(f"a view of axes {', '.join(plan.names)} is not like {node.like.name}", node.span)
+    return Layout(layout.base, layout.shape, kept)
+
+
+def _names_like(w: Wave, like: Ref) -> tuple[str, ...]:
+    """Axis names of a fragment's base; those that its own data do not tell follow from its type."""
+    value = w.frags[like.name]
+    assert not isinstance(value, Descriptor)
+    typed = w.machine.program.axis_names.get(like.name, ())
+    kept = value.layout.kept if isinstance(value, Frag) else (0, 1)
+    by_type = dict(zip(kept, typed, strict=True)) if len(kept) == len(typed) else {}
+    return tuple(name or by_type.get(axis, "") for axis, name in enumerate(value.axes))
 
 
 def _load_scalar(w: Wave, node: Load) -> Frag:

@@ -7,7 +7,7 @@ from typing import cast
 
 from argus.dsl.diagnostics import Code, Span
 from argus.dsl.ir.broadcast import FLOATS, MIXED, Weak, common_dtype, fits, meet, result_dtype
-from argus.dsl.ir.nodes import AsOperand, BinaryOp, Dtype, MmaAcc, Operand, UnaryOp
+from argus.dsl.ir.nodes import AsOperand, BinaryOp, Dtype, MmaAcc, Operand, Ref, UnaryOp
 from argus.dsl.ir.report import did_you_mean, kernel_error
 from argus.dsl.ir.shapes import DTYPE_BYTES, FragType, ViewType
 from argus.dsl.layout import Accumulator, Linear, OperandMap, Uniform, WithoutAxis
@@ -47,6 +47,32 @@ def load(view: ViewType, linear: Linear | None, span: Span) -> FragType:
         linear = Linear(vector)
     _check_vector(linear, shape, span)
     return FragType(view.dtype, shape, view.axes, linear)
+
+
+def load_like(view: ViewType, x: FragType, like: Ref, span: Span) -> FragType:
+    """The view's axes are axes of `x` by name, in the same order and of the same extents."""
+    shape = view.extents
+    if shape is None or not shape:
+        message = "what is loaded like a fragment must have a constant shape"
+        raise kernel_error(Code.BAD_SHAPE, span, message, "load a tile: `load(W.tile(64)[i], like=x)`")
+    for axis, extent in zip(view.axes, shape, strict=True):
+        if axis in ("", MIXED) or x.axes.count(axis) != 1:
+            hint = f"its axes are {', '.join(a or '?' for a in x.axes) or 'none'}"
+            named = f"axis `{axis}`" if axis not in ("", MIXED) else "the view's axis without a name"
+            raise kernel_error(Code.BAD_SHAPE, span, f"{named} is no axis of `{like.name}`", hint)
+        if x.shape[x.axes.index(axis)] != extent:
+            have = x.shape[x.axes.index(axis)]
+            message = f"{extent} elements along `{axis}` do not broadcast to the {have} of `{like.name}`"
+            raise kernel_error(Code.BAD_SHAPE, span, message, f"load a tile of {have}")
+    kept = [x.axes.index(axis) for axis in view.axes]
+    if kept != sorted(kept):
+        message = f"the view's axes are those of `{like.name}` in another order"
+        raise kernel_error(Code.BAD_SHAPE, span, message, "transpose the view: .T")
+    where = x.map
+    for axis in reversed(range(len(x.shape))):
+        if axis not in kept:
+            where = WithoutAxis(where, axis)
+    return FragType(view.dtype, shape, view.axes, where)
 
 
 def relayout(src: FragType, to: Linear, span: Span) -> FragType:

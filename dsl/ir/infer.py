@@ -232,6 +232,8 @@ class _Inference:
         match node:
             case Ref() | Scalar() | Index():
                 return self._operand(node).type
+            case Load(view=view, like=Ref() as like):
+                return rules.load_like(view_type(self.types(), view), self._operand(like).type, like, span)
             case Load(view=view, map=linear):
                 return rules.load(view_type(self.types(), view), linear, span)
             case MmaAcc():

@@ -172,10 +172,14 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load(Node):
-    """`load(view, map=linear(v))`: memory to registers; without a map, 16 bytes a lane where the rows allow."""
+    """`load(view, map=linear(v))`: memory to registers; without a map, 16 bytes a lane where the rows allow.
+
+    `load(view, like=x)`: into the lanes of `x`, along its axes of the same names, so that it broadcasts.
+    """
 
     view: View
     map: Linear | None = None
+    like: Ref | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

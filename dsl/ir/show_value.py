@@ -85,8 +85,9 @@ def _atom(node: Node) -> str:
             return _view(node)
         case Shared() | Ring() | MBar() | Block() | Split():
             return _allocation(node)
-        case Load(view=view, map=linear):
-            return f"load({show_value(view)}{f', map=linear({linear.vector})' if linear else ''})"
+        case Load(view=view, map=linear, like=like):
+            lanes = f", map=linear({linear.vector})" if linear else f", like={show_name(like.name)}" if like else ""
+            return f"load({show_value(view)}{lanes})"
         case MmaAcc(atom=atom, m=m, n=n, grid=grid, regs=regs):
             waves = f", grid=({grid[0]}, {grid[1]})" if grid != (1, 1) else ""
             return f'mma_acc("{atom}", {m}, {n}{waves}{_regs(regs)})'

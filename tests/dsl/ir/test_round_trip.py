@@ -123,7 +123,8 @@ class Draw:
         inner = lambda: self.frag(depth - 1)  # noqa: E731 - a name for brevity
         match self.integer(0, 13):
             case 0:
-                return n.Load(view=self.view(depth=depth), map=self.one(None, Linear(4)))
+                linear, like = self.one((None, None), (Linear(4), None), (None, self.ref()))
+                return n.Load(view=self.view(depth=depth), map=linear, like=like)
             case 1:
                 return n.Cast(src=inner(), dtype=self.one("f16", "f32", "i32"))
             case 2:

@@ -1,0 +1,8 @@
+# expect: bad-call 7
+@kernel(target="gfx942", waves=4)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 4 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    x = load(A.tile(64, 64)[0, 0])
+    y = load(A.tile(64, 64)[0, 1], map=linear(8), like=x)
+    store(C.tile(64, 64)[0, 0], (x + y).to(f32))

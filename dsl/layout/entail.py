@@ -5,9 +5,9 @@ What these functions do not see, a solver may.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from argus.dsl.layout.affine import Affine, And, Atom, Eq, Formula, Ge, Ne, Or, ge
+from argus.dsl.layout.affine import Affine, And, Atom, Eq, Formula, Ge, Ne, Or, ge, substitute_affine
 
 
 def lower_bound(a: Affine, least: Mapping[str, int]) -> int | None:
@@ -76,3 +76,22 @@ def _follows(a: Affine, fact: Formula, least: Mapping[str, int]) -> bool:
         case _:
             return False
     return bound is not None and bound >= 0
+
+
+def settle_extremes(a: Affine, facts: Sequence[Formula], least: Mapping[str, int]) -> Affine:
+    """`a` with each `min` and `max` whose greater side is evident replaced by one side."""
+    while env := dict(_extremes(a, facts, least)):
+        a = substitute_affine(a, env)
+    return a
+
+
+def _extremes(a: Affine, facts: Sequence[Formula], least: Mapping[str, int]) -> Iterator[tuple[str, Affine]]:
+    for atom, _ in a.terms:
+        if atom.kind in ("min", "max"):
+            x, y = atom.args
+            for low, high in ((x, y), (y, x)):
+                if entails(facts, ge(high - low), least):
+                    yield atom.text, (low if atom.kind == "min" else high)
+                    break
+        for inner in atom.args:
+            yield from _extremes(inner, facts, least)

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from argus.dsl.diagnostics import Access, Counterexample, KernelError
 from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
+from argus.dsl.interp.grid import block_indices, persistent_blocks
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
-from argus.dsl.ir import CopyAsync, Kernel, TensorParam
+from argus.dsl.ir import CopyAsync, For, Kernel, TensorParam
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
@@ -88,7 +89,8 @@ class Replayer:
         indices = [name for name, _ in self.blocks]
         block = tuple(witness.model.get(name, 0) for name in indices)
         whole = obligation.kind == "coverage"
-        shown = self._shown(program, obligation, None if whole else (block,), witness.model)
+        chosen = None if whole else self._chosen(program, block)
+        shown = self._shown(program, obligation, chosen, witness.model)
         if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:
             shown = self._shown(program, obligation, None, witness.model)
         if shown is None:
@@ -106,6 +108,17 @@ class Replayer:
         if obligation.origin == "written" or self.unjudged:
             return False
         return obligation.kind in ("epilogue", "completeness", "coverage") or reaches_output(self.core, obligation.span)
+
+    def _chosen(self, program: Program, block: tuple[int, ...]) -> Blocks:
+        """What to run for one block index: of a persistent grid the block that takes the tile, or all if they are few."""
+        loop = next((s for s in self.core.body if isinstance(s, For) and s.kind == "tiles"), None)
+        if loop is None:
+            return (block,)
+        if self._grid(program) <= SMALL_GRID:
+            return None
+        counts = [evaluate_affine(count, program.sizes) for _, count in self.blocks]
+        order = list(block_indices(counts, loop.order))
+        return ((order.index(block) % persistent_blocks(len(order)),),) if block in order else None
 
     def _grid(self, program: Program) -> int:
         """How many blocks a launch has."""

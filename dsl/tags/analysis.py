@@ -55,6 +55,7 @@ from argus.dsl.tags.mma import mma_into
 from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register
 from argus.dsl.tags.state import State
+from argus.dsl.tags.tiles import Tiles
 from argus.dsl.tags.transfer import copy_async, load, operand, store
 from argus.dsl.tags.values import claimed, pointwise, select
 from argus.dsl.tags.views import Outside, root
@@ -103,6 +104,7 @@ class _Walker:
         self.blocks: list[tuple[str, Affine]] = []
         self._later: list[tuple[Stmt, ...]] = []  # what follows in each enclosing block
         self._loops: list[For] = []
+        self._ends_of_tiles: list[list[State]] = []
 
     def run(self) -> None:
         buffers = {name: Buffer.fresh(shared) for name, shared in self.cx.types.buffers.items()}
@@ -110,7 +112,7 @@ class _Walker:
         if self.cx.kernel.target != "gfx942":
             state.lost = f"target {self.cx.kernel.target} is outside this slice of the checker"
         finals = self.body(self.cx.kernel.body, [state])
-        coverage(self.cx, self.blocks, finals)
+        coverage(self.cx, self.blocks, finals, self._ends_of_tiles)
 
     # ------------------------------------------------------------------------------------- statements
 
@@ -180,7 +182,7 @@ class _Walker:
             case If():
                 return branch(cx, stmt, state, self.body)
             case For(kind="tiles"):
-                raise Outside("tiles(...)")
+                return self._tiles(stmt, state)
             case For():
                 return self._repeat(stmt, state)
             case _:
@@ -189,6 +191,16 @@ class _Walker:
 
     def _site(self, stmt: Stmt) -> Site:
         return self.cx.site_of(stmt)
+
+    def _tiles(self, stmt: For, state: State) -> list[State]:
+        loop = Tiles(self.cx, stmt, state, self.body, self._live_after())
+        self._loops.append(stmt)
+        try:
+            return loop.solve()
+        finally:
+            self._loops.pop()
+            self.blocks += zip(stmt.targets, loop.counts, strict=True)
+            self._ends_of_tiles += loop.ends
 
     def _repeat(self, stmt: For, state: State) -> list[State]:
         live = self._live_after()

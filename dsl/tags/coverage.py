@@ -4,46 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from argus.dsl.ir import Ensures
 from argus.dsl.layout.affine import Affine, Formula, formula_variables, ge, var
 from argus.dsl.tags.context import Context
-from argus.dsl.tags.obligations import Box, Finding, Goal, WritesOnce
+from argus.dsl.tags.obligations import Box, Finding, Goal, Obligation, WritesOnce
 from argus.dsl.tags.state import State
 
 Blocks = Sequence[tuple[str, Affine]]
 
 
-def coverage(cx: Context, blocks: Blocks, finals: Sequence[State]) -> None:
-    """Record the coverage goals of all outputs, given the states in which the kernel may end."""
+def coverage(cx: Context, blocks: Blocks, finals: Sequence[State], tiles: Sequence[Sequence[State]]) -> None:
+    """Record the coverage goals of all outputs.
+
+    Args:
+        cx: The analysis.
+        blocks: Block and tile indices, with their counts.
+        finals: The states in which the kernel may end.
+        tiles: For each state in which a tile of a persistent grid may begin, those in which it may end.
+    """
+    outside = tiles and any(s.done or s.open for s in finals)
     for ensures in cx.kernel.ensures:
         obligation = cx.registry.get("coverage", -1, ensures.tensor)
         obligation.raise_tier("affine")
-        lost = [s.lost for s in finals if s.lost]
-        for reason in lost:
+        reasons = [s.lost for s in finals if s.lost]
+        if outside:
+            reasons.append("a store outside the loop over tiles runs once for each persistent block")
+        for reason in reasons:
             obligation.block(reason)
-        if lost:
-            continue
-        cases = [_split(s, blocks) for s in finals]
-        if any(of_blocks for _, of_blocks in cases):
-            # Blocks take different paths, so all paths count together: they must be open at the same sizes.
-            if len({of_sizes for of_sizes, _ in cases}) != 1:
-                obligation.block("blocks take different paths under different sizes")
-                continue
-            groups = [list(zip(finals, cases, strict=True))]
-        else:
-            groups = [[pair] for pair in zip(finals, cases, strict=True)]
-        for group in groups:
-            boxes = tuple(
-                _under(w.box, of_blocks)
-                for s, (_, of_blocks) in group
-                for w in s.done + s.open
-                if w.tensor == ensures.tensor
-            )
-            extents = tuple(cx.evaluate(e) for e in cx.types.params[ensures.tensor].shape)
-            claim = WritesOnce(boxes, extents, tuple(blocks))
-            finding = _finding(cx, ensures, boxes)
-            obligation.need(Goal(group[0][1][0], claim, lambda finding=finding: finding))
+        if not reasons:
+            for ends in tiles or (finals,):
+                _cover(cx, blocks, ends, ensures, obligation)
+
+
+def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures, obligation: Obligation) -> None:
+    """The goals for one output, given the ways in which a block (or a tile) may end."""
+    paths = dict[tuple[Formula, ...], list[tuple[State, tuple[Formula, ...]]]]()
+    for end in ends:
+        of_sizes, of_blocks = _split(end, blocks)
+        paths.setdefault(of_sizes, []).append((end, of_blocks))
+    apart = True
+    if any(of_blocks for group in paths.values() for _, of_blocks in group):
+        # Blocks take different paths, so all paths that are open at the same sizes count together.
+        apart = all(not cx.oracle.consistent((*x, *y)) for x, y in combinations(paths, 2))
+    if not apart:
+        obligation.block("blocks take different paths under different sizes")
+        return
+    whole = any(of_blocks for group in paths.values() for _, of_blocks in group)
+    groups = [(sizes, part) for sizes, g in paths.items() for part in ([g] if whole else [[p] for p in g])]
+    for of_sizes, group in groups:
+        boxes = tuple(
+            _under(w.box, of_blocks) for s, of_blocks in group for w in s.done + s.open if w.tensor == ensures.tensor
+        )
+        extents = tuple(cx.evaluate(e) for e in cx.types.params[ensures.tensor].shape)
+        claim = WritesOnce(boxes, extents, tuple(blocks))
+        finding = _finding(cx, ensures, boxes)
+        obligation.need(Goal(of_sizes, claim, lambda finding=finding: finding))
 
 
 def _split(state: State, blocks: Blocks) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:

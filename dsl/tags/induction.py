@@ -12,22 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from argus.dsl.ir import For, Stmt
 from argus.dsl.layout.affine import (
     Affine,
     Formula,
     conjunction,
     eq,
-    formula_symbols,
     ge,
     var,
 )
 from argus.dsl.tags.context import Context, Frame, block_all
-from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Acc, Term, Tile, Top, Value, value_variables
+from argus.dsl.tags.domain import Acc, Term
 from argus.dsl.tags.obligations import Box
 from argus.dsl.tags.period import period_of
+from argus.dsl.tags.stale import forget_facts, forget_values
 from argus.dsl.tags.state import (
     Delta,
     Growth,
@@ -360,15 +358,6 @@ def forget(cx: Context, state: State, symbol: str) -> State:
     out = state.fork()
     if any(symbol in write_symbols(w) for w in state.done + state.open):
         out.lost = "what is stored depends on how an earlier run of the same loop ended"
-    out.least.pop(symbol, None)
-    out.fixed = {n: v for n, v in out.fixed.items() if n != symbol and not v[1].mentions((symbol,))}
-    out.facts = tuple(f for f in out.facts if symbol not in formula_symbols(f))
-    stale = cx.store.value(Value(frozenset(), (), top="left over from an earlier run of a loop"))
-    known = [n for n, v in enumerate(cx.store.values) if symbol in value_variables(v)]
-    for buffer in out.buffers.values():
-        hit = np.isin(buffer.code >> ELEMENT_BITS, known)
-        buffer.code = np.where(hit, (stale << ELEMENT_BITS) | (buffer.code & ELEMENT_MASK), buffer.code)
-    for name, frag in out.frags.items():
-        if isinstance(frag, Tile | Acc) and symbol in fragment_symbols(frag, cx.store):
-            out.frags[name] = Top(frag.type, "left over from an earlier run of a loop")
+    forget_facts(out, (symbol,))
+    forget_values(out, cx.store, lambda s: s == symbol, "left over from an earlier run of a loop")
     return out

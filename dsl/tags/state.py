@@ -18,7 +18,7 @@ from argus.dsl.layout.affine import (
     substitute_formula,
     var,
 )
-from argus.dsl.layout.entail import entails
+from argus.dsl.layout.entail import entails, settle_extremes
 from argus.dsl.tags.domain import (
     ELEMENT_BITS,
     ELEMENT_MASK,
@@ -60,6 +60,7 @@ class State:
         least: Least values of symbols.
         done, open: Stores to outputs: of finished loop phases, and since.
         lost: Why nothing can be said from here on; empty as long as something can.
+        known: Opaque atoms, by text, as forms of symbols that only stand for their quotients: a solver need not know.
     """
 
     frags: dict[str, Fragment]
@@ -70,25 +71,31 @@ class State:
     done: tuple[Write, ...] = ()
     open: tuple[Write, ...] = ()
     lost: str = ""
+    known: dict[str, Affine] = field(default_factory=dict[str, Affine])
 
     def fork(self) -> State:
         buffers = {name: buffer.copy() for name, buffer in self.buffers.items()}
         return State(
-            dict(self.frags), buffers, self.facts, dict(self.fixed), dict(self.least), self.done, self.open, self.lost
-        )
+            dict(self.frags), buffers, self.facts, dict(self.fixed), dict(self.least), self.done, self.open, self.lost,
+            dict(self.known),
+        )  # fmt: skip
 
     # ----------------------------------------------------------------------------------------- facts
 
     @property
     def rewriting(self) -> dict[str, Affine]:
-        return {name: value for name, (_, value) in self.fixed.items()}
+        return {name: value for name, (_, value) in self.fixed.items()} | self.known
 
     def reduce(self, a: Affine) -> Affine:
         """`a` with everything fixed here put in."""
-        return substitute_affine(a, self.rewriting) if self.fixed else a
+        if self.fixed or self.known:
+            a = substitute_affine(a, self.rewriting)
+        if any("max(" in atom.text or "min(" in atom.text for atom, _ in a.terms):
+            a = settle_extremes(a, self.facts, self.least)
+        return a
 
     def reduce_formula(self, f: Formula) -> Formula:
-        return substitute_formula(f, self.rewriting) if self.fixed else f
+        return substitute_formula(f, self.rewriting) if self.fixed or self.known else f
 
     def hypotheses(self) -> tuple[Formula, ...]:
         """All that is known of the symbols, for a solver."""
@@ -120,7 +127,9 @@ def substitute_state(state: State, env: Substitution, store: Store) -> State:
         buffers[name].code = recode.codes(buffer.code)
     facts = tuple(dict.fromkeys(substitute_formula(f, env) for f in state.facts))
     done, opened = (tuple(substitute_write(w, env) for w in part) for part in (state.done, state.open))
-    return State(frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost)
+    return State(
+        frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost, dict(state.known)
+    )
 
 
 class _Recode:

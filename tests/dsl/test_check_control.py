@@ -1,0 +1,72 @@
+"""Persistent grids, split sums, gathers: right kernels are proved, each slip is refuted with its kind and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from argus.dsl.check import check
+
+FOLDER = Path(__file__).parents[1] / "kernels" / "control"
+KERNELS = {p.stem: p.read_text("utf-8") for p in sorted(FOLDER.glob("*.py"))}
+
+DRAIN = "        wait(0)\n        barrier()\n        store(C"
+ACC = '        acc = mma_acc("32x32x8", 64, 64, grid=(2, 2))\n'
+LOOP = "    for bm, bn in tiles"
+
+# Kernel, edits (each `old, new`), the kind that must be refuted, and a piece of its line.
+Slip = tuple[str, tuple[tuple[str, str], ...], str, str]
+SLIPS: dict[str, Slip] = {
+    "the last row of tiles is skipped": (
+        "persistent_gemm", (("tiles(cdiv(M, 64),", "tiles(M // 64,"),), "coverage", "store(C",
+    ),
+    "a tile is stored again and again": (
+        "persistent_gemm", (("C.tile(64, 64)[bm, bn]", "C.tile(64, 64)[bm, 0]"),), "coverage", "store(C",
+    ),
+    "the rows of another tile": (
+        "persistent_gemm", (("A.tile(64, 32)[bm, kt]", "A.tile(64, 32)[bm + 1, kt]"),), "epilogue", "store(C",
+    ),
+    "sums of the tile before": (
+        "persistent_gemm", ((ACC, ""), (LOOP, ACC[4:] + LOOP)), "conformity", "acc += mma",
+    ),
+    "the next tile overwrites what is read": (
+        "persistent_gemm", (("            barrier()\n        store(C", "        store(C"),), "race", "store(As",
+    ),
+    "the second tile fills a stage that a slow wave reads": (
+        "persistent_stages", ((DRAIN, "        wait(0)\n        store(C"),), "race", "copy_async(As[0]",
+    ),
+    "the second tile fills a stage with a copy in flight": (
+        "persistent_stages", ((DRAIN, "        barrier()\n        store(C"),), "wait", "copy_async(Bs[0]",
+    ),
+    "each tile begins in another stage": (
+        "persistent_stages", (("copy_async(As[0]", "copy_async(As[1]"),), "init", "acc += mma",
+    ),
+}  # fmt: skip
+
+
+def edited(kernel: str, edits: tuple[tuple[str, str], ...]) -> str:
+    text = KERNELS[kernel]
+    for old, new in edits:
+        assert old in text, f"{kernel} has no {old!r}"
+        text = text.replace(old, new, 1)
+    return text
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_kernel_is_proved(name: str) -> None:
+    report = check(KERNELS[name])
+    assert report.ok, report.render(KERNELS[name])
+    assert not report.widened
+    assert report.assumed == ("assume(" in KERNELS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_is_refuted(name: str) -> None:
+    kernel, edits, kind, line = SLIPS[name]
+    text = edited(kernel, edits)
+    report = check(text)
+    found = [(o.kind, text.splitlines()[o.line - 1]) for o in report.obligations if o.verdict == "refuted"]
+    assert any(k == kind and line in where for k, where in found), report.render(text)
+    assert not [o.reason for o in report.obligations if (o.reason or "").startswith("internal")]

@@ -110,7 +110,7 @@ class Replayer:
         return obligation.kind in ("epilogue", "completeness", "coverage") or reaches_output(self.core, obligation.span)
 
     def _chosen(self, program: Program, block: tuple[int, ...]) -> Blocks:
-        """What to run for one block index: of a persistent grid the block that takes the tile, or all if they are few."""
+        """What to run for one block: of a persistent grid the block that takes the tile, or all if they are few."""
         loop = next((s for s in self.core.body if isinstance(s, For) and s.kind == "tiles"), None)
         if loop is None:
             return (block,)

@@ -46,17 +46,29 @@ def fits(small: FragType, big: FragType) -> bool:
 
 
 def same_lanes(a: FragMap, b: FragMap) -> bool:
-    """Whether two maps of equal shape place every element in the same lanes.
+    """Whether two maps of equal shape place every element in the same lanes, in whatever order axes were lost.
 
     What is left of an accumulator without its rows depends on its columns alone, however many rows it had.
     """
-    match a, b:
-        case WithoutAxis(of=Accumulator() as p, axis=i), WithoutAxis(of=Accumulator() as q, axis=j):
-            return (i, p.atom, p.grid) == (j, q.atom, q.grid)
-        case WithoutAxis(of=p, axis=i), WithoutAxis(of=q, axis=j):
-            return i == j and same_lanes(p, q)
-        case _:
-            return a == b
+    (p, lost), (q, other) = _lost(a), _lost(b)
+    if lost and isinstance(p, Accumulator) and isinstance(q, Accumulator):
+        return (lost, p.atom, p.grid) == (other, q.atom, q.grid)
+    return (p, lost) == (q, other)
+
+
+def _lost(of: FragMap) -> tuple[FragMap, frozenset[int]]:
+    """The map that a reduced value started from, and which of its axes are gone."""
+    steps: list[int] = []
+    while isinstance(of, WithoutAxis):
+        steps.append(of.axis)
+        of = of.of
+    lost: set[int] = set()
+    for step in reversed(steps):
+        # A step counts the axes that were left at its time.
+        for axis in sorted(lost):
+            step += axis <= step
+        lost.add(step)
+    return of, frozenset(lost)
 
 
 def meet(a: FragType, b: FragType, span: Span) -> FragType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
@@ -49,6 +50,7 @@ from argus.dsl.ir.nodes import (
     View,
 )
 from argus.dsl.ir.report import kernel_error
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.shapes import FragType, Types, ViewType, base, view_type
 from argus.dsl.layout import Accumulator
 from argus.dsl.layout import names as variables
@@ -110,6 +112,8 @@ class _Inference:
         self._views: dict[str, ViewType] = {}
         self._indices: dict[str, None] = {}
         self._sizes = sizes(kernel)
+        assigned = Counter(n.targets[0] for n in walk_body(kernel.body) if isinstance(n, Assign))
+        self._once = frozenset(name for name, times in assigned.items() if times == 1)
 
     def state(self) -> object:
         return dict(self._frags), dict(self._axes), dict(self._views)
@@ -183,7 +187,11 @@ class _Inference:
 
     def _define(self, name: str, new: FragType, span: Span) -> None:
         old = self._frags.get(name)
-        self._frags[name] = new if old is None else _join(name, old, new, span)
+        if old is None or (name in self._once and old.shape != new.shape):
+            # With one assignment nothing is joined: the shape changed because an operand's type has grown.
+            self._frags[name] = new
+        else:
+            self._frags[name] = _join(name, old, new, span)
 
     def _mma(self, node: MmaInto) -> None:
         acc, a, b = self._acc(node.acc, node.span), self._operand(node.a).type, self._operand(node.b).type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from argus.dsl.kernels import attention, gemm_examples
+from argus.dsl.kernels import attention, decoding, gemm_examples
 from argus.dsl.kernels.hopper_gemm import HopperGemmSchedule
 from argus.dsl.kernels.schedule import GemmSchedule
 from argus.dsl.kernels.subject import LibraryFamily, Subject
@@ -39,6 +39,26 @@ FAMILIES: tuple[LibraryFamily, ...] = (
         reference=attention.reference,
         sizes=attention.sizes,
         examples=attention.EXAMPLES,
+    ),
+    LibraryFamily(
+        name="attention_split",
+        summary="attention for decoding: blocks take parts of the keys and leave partial outputs",
+        target="gfx942",
+        schedule=decoding.SplitSchedule,
+        text=decoding.split_text,
+        reference=decoding.split_reference,
+        sizes=decoding.split_sizes,
+        examples=decoding.SPLIT_EXAMPLES,
+    ),
+    LibraryFamily(
+        name="attention_combine",
+        summary="the parts of attention_split weighed and added",
+        target="gfx942",
+        schedule=decoding.CombineSchedule,
+        text=decoding.combine_text,
+        reference=decoding.combine_reference,
+        sizes=decoding.combine_sizes,
+        examples=decoding.COMBINE_EXAMPLES,
     ),
 )
 

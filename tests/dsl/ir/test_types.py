@@ -8,6 +8,7 @@ import pytest
 
 from argus.dsl.diagnostics import KernelError
 from argus.dsl.frontend import parse
+from argus.dsl.ir.broadcast import same_lanes
 from argus.dsl.ir.nodes import At, Ref, Rows, TileAt, Transposed
 from argus.dsl.ir.types import FragType, Types, ViewType, infer, view_type
 from argus.dsl.layout import Accumulator, Const, Linear, OperandMap, Uniform, Var, WithoutAxis
@@ -181,3 +182,39 @@ def test_redefinition_in_the_same_block_may_change_the_type() -> None:
         "x.2": "f32",
         "x.3": "f32",
     }
+
+
+def test_axes_lost_in_another_order_leave_the_same_lanes() -> None:
+    lines = (
+        "x = load(A.tile(4, 64)[0, 0]).to(f32)",
+        'r = reduce("max", reduce("max", x, "m", across="block"), "k", across="block")',
+        'c = reduce("max", reduce("max", x, "k", across="block"), "m", across="block")',
+    )
+    assert type_of("s", *lines, "s = r + c").shape == ()
+    three = Linear(4)
+    one_way = WithoutAxis(WithoutAxis(three, 2), 0)
+    other = WithoutAxis(WithoutAxis(three, 0), 1)
+    assert same_lanes(one_way, other)
+    assert not same_lanes(one_way, WithoutAxis(WithoutAxis(three, 0), 0))
+    assert not same_lanes(WithoutAxis(three, 0), WithoutAxis(three, 1))
+
+
+def test_a_value_that_grows_in_a_loop_takes_its_terms_along() -> None:
+    lines = (
+        "o = 0.0",
+        "for i0 in range(M):",
+        "    x = load(A.tile(4, 64)[i0, 0]).to(f32)",
+        '    o = o * reduce("max", x, "m", across="block") + x',
+    )
+    assert type_of("o", *lines).shape == (4, 64)
+
+
+def test_a_row_does_not_become_a_tile() -> None:
+    lines = (
+        "x = load(A.tile(4, 64)[0, 0]).to(f32)",
+        'o = reduce("max", x, "m", across="block")',
+        "for i0 in range(M):",
+        "    o = o + x",
+    )
+    with pytest.raises(KernelError, match=r"becomes \[4, 64\]"):
+        types_of(*lines)

@@ -65,9 +65,8 @@ def _lost(of: FragMap) -> tuple[FragMap, frozenset[int]]:
     lost: set[int] = set()
     for step in reversed(steps):
         # A step counts the axes that were left at its time.
-        for axis in sorted(lost):
-            step += axis <= step
-        lost.add(step)
+        left = [axis for axis in range(step + len(lost) + 1) if axis not in lost]
+        lost.add(left[step])
     return of, frozenset(lost)
 
 

@@ -48,12 +48,19 @@ def fits(small: FragType, big: FragType) -> bool:
 def same_lanes(a: FragMap, b: FragMap) -> bool:
     """Whether two maps of equal shape place every element in the same lanes, in whatever order axes were lost.
 
-    What is left of an accumulator without its rows depends on its columns alone, however many rows it had.
+    What is left of an accumulator without its rows depends on its columns alone, however many rows it had; and the
+    rows of a wgmma lie in the same lanes whatever its width.
     """
     (p, lost), (q, other) = _lost(a), _lost(b)
     if lost and isinstance(p, Accumulator) and isinstance(q, Accumulator):
-        return (lost, p.atom, p.grid) == (other, q.atom, q.grid)
+        return (lost, _shape_along(p, lost), p.grid) == (other, _shape_along(q, other), q.grid)
     return (p, lost) == (q, other)
+
+
+def _shape_along(acc: Accumulator, lost: frozenset[int]) -> str:
+    """What of the atom decides where the axis that is left lies."""
+    rows_of_wgmma = lost == {1} and acc.atom.startswith("m64n")
+    return "m64" if rows_of_wgmma else acc.atom
 
 
 def _lost(of: FragMap) -> tuple[FragMap, frozenset[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from argus.dsl.kernels import attention, decoding, gemm_examples
+from argus.dsl.kernels import attention, decoding, gemm_examples, hopper_attention
 from argus.dsl.kernels.hopper_gemm import HopperGemmSchedule
 from argus.dsl.kernels.schedule import GemmSchedule
 from argus.dsl.kernels.subject import LibraryFamily, Subject
@@ -39,6 +39,16 @@ FAMILIES: tuple[LibraryFamily, ...] = (
         reference=attention.reference,
         sizes=attention.sizes,
         examples=attention.EXAMPLES,
+    ),
+    LibraryFamily(
+        name="hopper_attention",
+        summary="flash attention, forward: TMA rings, wgmma, weights in registers",
+        target="sm_90a",
+        schedule=hopper_attention.HopperAttentionSchedule,
+        text=hopper_attention.text,
+        reference=hopper_attention.reference,
+        sizes=hopper_attention.sizes,
+        examples=hopper_attention.EXAMPLES,
     ),
     LibraryFamily(
         name="attention_split",

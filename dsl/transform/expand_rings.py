@@ -191,9 +191,17 @@ class _Expander:
 
     def _demand_freed(self, ring: str, span: Span, at: _Counts) -> None:
         freed, uses = at.freed[ring], at.uses[ring]
-        if self.styles[ring] == "phases" and (freed is None or uses is None or not equal(freed, uses)):
+        # Without `keep` every use frees its own stage, and no wait in between frees another.
+        if (
+            self.styles[ring] == "phases"
+            and self._keep(ring)
+            and (freed is None or uses is None or not equal(freed, uses))
+        ):
             message = f"`mma_wait(0)` frees stages of `{ring}` in the middle of a loop"
             raise kernel_error(Code.UNSUPPORTED, span, message, "end the loop's body with mma_wait(0)")
+
+    def _keep(self, ring: str) -> int:
+        return max((n.keep for n in walk_body(self.kernel.body) if isinstance(n, Use) and n.ring == ring), default=0)
 
     # ----------------------------------------------------------------------------- fills and uses
 
@@ -265,9 +273,7 @@ class _Expander:
         """After `mma_wait(0)` nothing is pending, so every stage still held is free."""
         out: list[Stmt] = []
         for ring, style in self.styles.items():
-            keep = max(
-                (n.keep for n in walk_body(self.kernel.body) if isinstance(n, Use) and n.ring == ring), default=0
-            )
+            keep = self._keep(ring)
             uses, freed = self.counts.uses[ring], self.counts.freed[ring]
             if style == "groups" or keep == 0 or self.using_role.get(ring, self.role) is not self.role:
                 continue

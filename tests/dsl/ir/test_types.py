@@ -199,6 +199,14 @@ def test_axes_lost_in_another_order_leave_the_same_lanes() -> None:
     assert not same_lanes(WithoutAxis(three, 0), WithoutAxis(three, 1))
 
 
+def test_rows_of_wgmma_lie_alike_whatever_its_width() -> None:
+    narrow, wide = Accumulator("m64n32k16", 64, 32, (1, 1)), Accumulator("m64n96k16", 64, 96, (1, 1))
+    assert same_lanes(WithoutAxis(narrow, 1), WithoutAxis(wide, 1))
+    assert not same_lanes(WithoutAxis(narrow, 0), WithoutAxis(wide, 0))
+    small, large = Accumulator("16x16x16", 64, 64, (1, 1)), Accumulator("32x32x8", 64, 64, (1, 1))
+    assert not same_lanes(WithoutAxis(small, 1), WithoutAxis(large, 1))
+
+
 def test_a_value_that_grows_in_a_loop_takes_its_terms_along() -> None:
     lines = (
         "o = 0.0",

@@ -1,0 +1,173 @@
+"""Flash attention, forward, on sm_90a: one warpgroup loads by TMA, the others multiply 64 queries each.
+
+The weights leave the first product in registers that are the second one's operand as they are. Keys and values travel
+through a ring; heads of 128 elements lie in two buffers of 64, whose rows the 128-byte swizzle permutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from argus.dsl.kernels import attention
+from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
+from argus.dsl.kernels.task import Array, Sizes
+
+HALF = 64  # elements in a row of the 128-byte swizzle
+STEP = 16  # k of one wgmma
+ROWS = 64  # of a warpgroup
+
+
+class HopperAttentionSchedule(LibrarySchedule):
+    """One attention kernel. The first three fields choose what is computed, the others how.
+
+    Attributes:
+        head: Elements of a head of Q, K and V.
+        causal: A query sees the keys up to its own position; otherwise keys have a length of their own.
+        dtype: Of all tensors.
+        groups: Warpgroups that multiply; a block has 64 queries for each.
+        keys: Of a stage.
+        stages: Of the ring of keys and values.
+        leave: Results are stored from registers, or pass through shared memory to a TMA store.
+        registers: Of a thread of the loading and of the multiplying warpgroups; a lone group needs no budget.
+    """
+
+    head: Literal[64, 128] = 128
+    causal: bool = True
+    dtype: Literal["bf16", "f16"] = "bf16"
+    groups: Literal[1, 2] = 2
+    keys: int = 64
+    stages: int = 2
+    leave: Literal["registers", "tma"] = "registers"
+    registers: tuple[int, int] = (40, 232)
+
+    def problems(self) -> list[str]:
+        """Why the family cannot print this schedule; empty when it can."""
+        found: list[str] = []
+        if not 0 < self.keys <= 256 or self.keys % STEP:
+            found.append(f"keys are a multiple of {STEP} up to 256, not {self.keys}")
+        if not 2 <= self.stages <= 8:
+            found.append(f"2 to 8 stages, not {self.stages}")
+        rows = ROWS * self.groups
+        size = 2 * self.head * (rows + 2 * self.keys * self.stages + (rows if self.leave == "tma" else 0))
+        if size > 220 << 10:
+            found.append(f"{size:,} bytes of shared memory, at most {220 << 10:,}")
+        if any(r % 8 or not 24 <= r <= 240 for r in self.registers):
+            found.append("registers: multiples of 8 from 24 to 240")
+        return found
+
+
+def text(s: HopperAttentionSchedule) -> str:
+    """Kernel text of a schedule."""
+    rows, keys = ROWS * s.groups, s.keys
+    tiles = f"cdiv(min((bq + 1) * {rows}, S), {keys})" if s.causal else f"cdiv(T, {keys})"
+    order = ", order=longest_first" if s.causal else ""
+    budget = [f", regs={r}" for r in s.registers] if s.groups > 1 else ["", ""]
+    fill = ["with kv.fill() as st:", *indent(_copies(s, {"K": ("bg", "jt", keys), "V": ("bg", "jt", keys)}))]
+    load = [
+        "with qr.fill() as st:",
+        *indent(_copies(s, {"Q": ("bh", "bq", rows)})),
+        f"for jt in range({tiles}):",
+        *indent(fill),
+    ]
+    multiply = [
+        *[f'o{h} = mma_acc("m64n{HALF}k{STEP}", {ROWS}, {HALF})' for h in _halves(s)],
+        "mx, l = -inf, 0.0",
+        "with qr.use() as qs:",
+        f"    for jt in range({tiles}):",
+        "        with kv.use() as st:",
+        *indent(indent(indent(_step(s)))),
+        *_leave(s),
+    ]
+    group = ", groups=2) as g" if s.groups > 1 else ")"
+    body = [
+        f"bq, bh = block(cdiv(S, {rows}), H{order})",
+        "bg = bh // (H // G)",
+        f"qr = ring(1, Qs={_buffer(s, rows)})",
+        f"kv = ring({s.stages}, Ks={_buffer(s, keys)}, Vs={_buffer(s, keys)})",
+        *([f"out = shared({s.dtype}, {s.groups}, {ROWS}, {HALF}, swizzle=b128)"] if s.leave == "tma" else []),
+        f'with role("load", waves=4{budget[0]}):',
+        *indent(load),
+        f'with role("mma", waves={4 * s.groups}{budget[1]}{group}:',
+        *indent(multiply),
+    ]
+    shape = attention.AttentionSchedule(head=s.head, causal=s.causal, dtype=s.dtype)
+    head = f'@kernel(target="sm_90a", waves={4 + 4 * s.groups})\n{attention.contract(shape)}'
+    return head + "".join(f"    {line}\n" for line in body)
+
+
+def _halves(s: HopperAttentionSchedule) -> range:
+    return range(s.head // HALF)
+
+
+def _buffer(s: HopperAttentionSchedule, rows: int) -> str:
+    halves = "" if s.head == HALF else f"{s.head // HALF}, "
+    return f"shared({s.dtype}, {halves}{rows}, {HALF}, swizzle=b128)"
+
+
+def _copies(s: HopperAttentionSchedule, parts: Mapping[str, tuple[str, str, int]]) -> list[str]:
+    """TMA copies of whole heads; `parts`: of which tensor, from which head and tile, how many rows."""
+    at, half = ("", "0") if s.head == HALF else ("[i]", "i")
+    copies = [
+        f'copy_async(st.{x}s{at}, {x}[{head}].tile({rows}, {HALF})[{tile}, {half}], via="tma")'
+        for x, (head, tile, rows) in parts.items()
+    ]
+    return copies if s.head == HALF else [f"for i in unroll({s.head // HALF}):", *indent(copies)]
+
+
+def _step(s: HopperAttentionSchedule) -> list[str]:
+    """Scores of one tile of keys, weights, and what they add to the output."""
+    rows = f".rows(g * {ROWS}, {ROWS})" if s.groups > 1 else ""
+    steps = HALF // STEP
+    at, ks = ("", "ks") if s.head == HALF else (f"[ks // {steps}]", f"ks % {steps}")
+    products: list[str] = []
+    for h in _halves(s):
+        v = "st.Vs" if s.head == HALF else f"st.Vs[{h}]"
+        products += [
+            f'w, v = y.as_operand("a", o{h}, js), {v}.T.operand("b", o{h}, js)',
+            "assert_match(w.j, v.j)",
+            f"o{h} += mma(w, v)",
+        ]
+    return [
+        f's = mma_acc("m64n{s.keys}k{STEP}", {ROWS}, {s.keys})',
+        f"for ks in unroll({s.head // STEP}):",
+        f'    s += mma(qs.Qs{at}{rows}.operand("a", s, {ks}), st.Ks{at}.operand("b", s, {ks}))',
+        "mma_wait(0)",
+        f"s = mask(s * scale, {'s.j <= s.q' if s.causal else 's.j < T'}, -inf)",
+        'p, c, mx, l = online_softmax(s, mx, l, "j")',
+        *[f"o{h} *= c" for h in _halves(s)],
+        f"y = p.to({s.dtype})",
+        f"for js in unroll({s.keys // STEP}):",
+        *indent(products),
+    ]
+
+
+def _leave(s: HopperAttentionSchedule) -> list[str]:
+    """Results to global memory."""
+    row, slot = (f"{s.groups} * bq + g", "g") if s.groups > 1 else ("bq", "0")
+    via = f', via="tma", stage=out[{slot}]' if s.leave == "tma" else ""
+    return [f"store(O[bh].tile({ROWS}, {HALF})[{row}, {h}], (o{h} / l).to({s.dtype}){via})" for h in _halves(s)]
+
+
+def reference(s: HopperAttentionSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
+    """In fp64."""
+    same = attention.AttentionSchedule(head=s.head, causal=s.causal, dtype=s.dtype)
+    return attention.reference(same, inputs, sizes)
+
+
+def sizes(s: HopperAttentionSchedule) -> tuple[Sizes, ...]:
+    """Key tiles 1, 2, S and 2 S + 1 times; ragged and whole."""
+    out: list[Sizes] = []
+    for turn, n in enumerate(sorted({1, 2, s.stages, 2 * s.stages + 1})):
+        length = n * s.keys - (0 if turn % 2 else s.keys // 3)
+        heads = {"H": 2, "G": 1} if turn == 0 else {"H": 1, "G": 1}
+        out.append({**heads, "S": length} if s.causal else {**heads, "S": 20 + 7 * turn, "T": length})
+    return tuple(out)
+
+
+EXAMPLES = {
+    "causal-128": HopperAttentionSchedule(keys=32),
+    "full-64": HopperAttentionSchedule(head=64, causal=False, groups=1, keys=32),
+    "keys-48": HopperAttentionSchedule(head=64, groups=1, keys=48, stages=3),
+    "tma-store": HopperAttentionSchedule(head=64, causal=False, keys=32, leave="tma", dtype="f16"),
+}

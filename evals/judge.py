@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Literal
 
 from pydantic import BaseModel
 
-from argus.dsl.check import check
+from argus.dsl.check import check_kernel
 from argus.dsl.diagnostics import CheckReport, KernelError
-from argus.dsl.frontend import parse
 from argus.dsl.interp import trip_sizes, wrong
 from argus.dsl.interp.program import size_symbols
 from argus.dsl.ir import Kernel
 from argus.dsl.ir.contract import contract_sha
 from argus.dsl.layout import evaluate
 from argus.dsl.transform import to_core
-from argus.evals.subjects import Reference
+from argus.evals.limits import OutOfTime, time_limit
+from argus.evals.subjects import Subject, read
 
 Verdict = Literal["proved", "refuted", "unknown", "refused", "crashed"]
 
-MORE_SIZES = 4
+MORE_SIZES = 2
+LIMIT_SECONDS = 120.0  # of each of the two judges
 _LARGEST_BLOCKWORK = 2_000_000  # multiply-adds of a probe beyond the trip counts
 
 
@@ -36,18 +38,23 @@ class Judged(BaseModel, frozen=True):
         wrong: How the interpreter saw it go wrong; empty if it did not.
         kinds: Kinds of the obligations that are refuted, or else unknown.
         reasons: Why obligations are unknown.
+        tiers: How many obligations each tier decided.
+        widened: Loops that the checker did not understand.
         found: What the checker says of the obligations that are not proved.
         broken: How the interpreter failed, so that nobody knows whether the kernel is wrong.
     """
 
     operator: str
     origin: str
+    family: str
     sha: str
     text: str
     verdict: Verdict
     wrong: str = ""
     kinds: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    tiers: dict[str, int] = {}
+    widened: tuple[str, ...] = ()
     found: str = ""
     broken: str = ""
     check_seconds: float = 0.0
@@ -59,42 +66,46 @@ class Judged(BaseModel, frozen=True):
         return any(reason.startswith("internal") for reason in self.reasons)
 
 
-def judge(text: str, reference: Reference, *, operator: str, origin: str, sha: str, contract: str) -> Judged:
+def judge(text: str, subject: Subject, *, operator: str = "", sha: str = "") -> Judged:
     """Check a kernel and execute it.
 
     Args:
         text: The kernel.
-        reference: What it should compute.
-        operator: Copied to the result, as are `origin` and `sha`.
-        origin: The original's name.
+        subject: The original, whose contract the kernel must have and whose results it should give.
+        operator: How the kernel was made; copied to the result, as is `sha`.
         sha: The kernel's hash.
-        contract: The original's text, whose contract the kernel must have.
     """
     began = time.perf_counter()
-    verdict, report, found = _verdict(text, contract_sha(parse(contract)))
+    verdict, report, found = _verdict(text, contract_sha(read(subject.text)))
     checked = time.perf_counter()
-    core = to_core(parse(text))
     truth, broken = "", ""
     try:
-        truth = is_wrong(core, reference, report)
-    except Exception:  # an interpreter that crashes, likewise
+        with time_limit(LIMIT_SECONDS):
+            truth = is_wrong(to_core(read(text)), subject, report)
+    except Exception:  # an interpreter that crashes is a result, too
         broken = traceback.format_exc(limit=-4)
-    unproved = [] if report is None else [o for o in report.obligations if o.verdict != "proved"]
+    obligations = () if report is None else report.obligations
+    unproved = [o for o in obligations if o.verdict != "proved"]
     refuted = [o for o in unproved if o.verdict == "refuted"]
     return Judged(
-        operator=operator, origin=origin, sha=sha, text=text, verdict=verdict, wrong=truth, found=found,
-        broken=broken,
+        operator=operator, origin=subject.name, family=subject.family, sha=sha, text=text, verdict=verdict,
+        wrong=truth, found=found, broken=broken,
         kinds=tuple(dict.fromkeys(o.kind for o in refuted or unproved)),
         reasons=tuple(dict.fromkeys(o.reason for o in unproved if o.reason)),
+        tiers=dict(Counter(o.tier for o in obligations)),
+        widened=() if report is None else report.widened,
         check_seconds=checked - began, truth_seconds=time.perf_counter() - checked,
     )  # fmt: skip
 
 
 def _verdict(text: str, contract: str) -> tuple[Verdict, CheckReport | None, str]:
     try:
-        report = check(text, contract_sha=contract)
+        with time_limit(LIMIT_SECONDS):
+            report = check_kernel(read(text), contract_sha=contract)
     except KernelError as error:
         return "refused", None, error.diagnostic.render(text.splitlines())
+    except OutOfTime as error:
+        return "crashed", None, f"the checker hangs: {error}"
     except Exception:  # a checker that crashes is a result of this suite
         return "crashed", None, traceback.format_exc(limit=-4)
     if any(c.replayed for c in report.counterexamples):
@@ -102,16 +113,20 @@ def _verdict(text: str, contract: str) -> tuple[Verdict, CheckReport | None, str
     return ("proved" if report.ok else "unknown"), report, report.render(text)
 
 
-def is_wrong(core: Kernel, reference: Reference, report: CheckReport | None = None) -> str:
+def is_wrong(core: Kernel, subject: Subject, report: CheckReport | None = None) -> str:
     """How a kernel goes wrong: at its loops' trip counts, at witnesses' sizes or at some more. Empty: not at all."""
-    sizes = trip_sizes(core)
-    found = wrong(core, reference, sizes_list=sizes)
-    if found is None and report is not None:
-        witnesses = [c.sizes for c in report.counterexamples if c.sizes and c.sizes not in sizes]
-        found = wrong(core, reference, sizes_list=witnesses, every_block=True)
-    if found is None:
-        found = wrong(core, reference, sizes_list=more_sizes(core, sizes))
-    return "" if found is None else str(found)
+
+    def tried(sizes: Iterable[Mapping[str, int]], *, every_block: bool = False) -> str:
+        found = wrong(core, subject.reference, sizes_list=sizes, inputs=subject.make_inputs, every_block=every_block)
+        return "" if found is None else str(found)
+
+    sizes = [*subject.sizes] or trip_sizes(core)
+    witnesses = () if report is None else tuple(c.sizes for c in report.counterexamples if c.sizes)
+    return (
+        tried(sizes)
+        or tried((w for w in witnesses if w not in sizes), every_block=True)
+        or tried(more_sizes(core, sizes))
+    )
 
 
 def more_sizes(core: Kernel, known: Sequence[Mapping[str, int]]) -> Iterator[dict[str, int]]:

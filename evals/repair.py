@@ -172,7 +172,7 @@ def still_wrong(text: str, problem: Problem, kernel: Subject) -> str:
             return report.render(text)
         if contract_sha(parse(text)) != contract_sha(parse(kernel.text)):
             return "the contract is another one"
-        return is_wrong(to_core(parse(text)), kernel.reference)
+        return is_wrong(to_core(parse(text)), kernel)
     except KernelError as error:
         return error.diagnostic.render(text.splitlines())
 

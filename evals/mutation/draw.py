@@ -6,18 +6,21 @@ says which.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from argus.dsl import ir
 from argus.dsl.diagnostics import KernelError
-from argus.dsl.frontend import parse
 from argus.dsl.ir.canonical import canonical_sha
 from argus.dsl.ir.printer import show
 from argus.dsl.ir.verify import verify
 from argus.dsl.transform import to_core
 from argus.evals.mutation.operators import ARITHMETIC, OPERATORS
+from argus.evals.subjects import read
+
+MOST = 10  # mutants of one kernel by one operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,12 @@ class Drawn:
     rejected: int
 
 
-def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: int = 1) -> Drawn:
+def draw(
+    kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: int = 1, only: Sequence[str] = ()
+) -> Drawn:
     """Distinct, well-formed mutants of named kernel texts, as many of each operator as there are, up to `count`.
+
+    Of one kernel and operator come at most `MOST`.
 
     Args:
         kernels: Names and texts; mutants that equal one of these are left out.
@@ -53,12 +60,14 @@ def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: in
         seed: Of the order in which edits are drawn.
         edits: How many edits make a mutant; it is named after the first. Later ones are of any operator, but for those
             of arithmetic, and may hide the first one or even undo it.
+        only: The operators; empty: all.
     """
-    parsed = [(name, parse(text)) for name, text in kernels]
+    parsed = [(name, read(text)) for name, text in kernels]
     seen = {canonical_sha(to_core(kernel)) for _, kernel in parsed}
     random = Random(seed)
-    decks = {name: _shuffled(name, parsed, random) for name in OPERATORS}
+    decks = {name: _shuffled(name, parsed, random) for name in only or OPERATORS}
     found: list[Mutant] = []
+    made: Counter[tuple[str, str]] = Counter()  # by operator and kernel
     rejected = 0
     while decks and len(found) < count:
         for name in list(decks):
@@ -66,6 +75,8 @@ def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: in
                 break
             mutant = None
             for origin, first in decks[name]:
+                if made[name, origin] == MOST:
+                    continue
                 candidate = _edited_again(first, edits - 1, random)
                 mutant = _made(name, origin, candidate)
                 rejected += mutant is None
@@ -76,6 +87,7 @@ def draw(kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: in
                 del decks[name]
             else:
                 seen.add(mutant.sha)
+                made[name, mutant.origin] += 1
                 found.append(mutant)
     return Drawn(tuple(found), rejected)
 
@@ -108,7 +120,7 @@ def _made(operator: str, origin: str, candidate: ir.Kernel) -> Mutant | None:
     """None if the front end or the verifier refuses the text."""
     text = show(candidate)
     try:
-        core = to_core(parse(text))
+        core = to_core(read(text))
         verify(core)
     except KernelError:
         return None

@@ -7,44 +7,15 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from argus.dsl import ir
-from argus.dsl.layout import Const, Expr, Op, Swizzle, Var
-from argus.evals.mutation.places import Scene
+from argus.dsl.layout import Const, Op, Swizzle, Var
+from argus.evals.mutation.places import Scene, shifts
 
 _LOGIC_FLIPS = {"<": ("<=", ">"), "<=": ("<",), ">": (">=", "<"), ">=": (">",)}
 
 
-def _shifts(e: Expr) -> Iterator[Expr]:
-    """The expression one more and one less."""
-    match e:
-        case Const(value):
-            yield Const(value + 1)
-            if value:
-                yield Const(value - 1)
-        case Op("+", (inner, Const(value))):
-            yield Op("+", (inner, Const(value + 1)))
-            yield inner if value == 1 else Op("+", (inner, Const(value - 1)))
-        case Op("%", (inner, modulus)):
-            for moved in _shifts(inner):
-                yield Op("%", (moved, modulus))
-            yield Op("%", (Op("+", (inner, Op("-", (modulus, Const(1))))), modulus))
-        case _:
-            yield Op("+", (e, Const(1)))
-
-
-def wait_count(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
-    del scene
-    if isinstance(node, ir.Wait):
-        yield replace(node, pending=node.pending + 1)
-        if node.pending:
-            yield replace(node, pending=node.pending - 1)
-    if isinstance(node, ir.Use):
-        yield replace(node, keep=node.keep + 1)
-
-
 def stage(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
-    del scene
-    if isinstance(node, ir.At) and isinstance(node.src, ir.Ref):
-        for index in _shifts(node.index):
+    if isinstance(node, ir.At) and isinstance(node.src, ir.Ref) and node.src.name not in scene.tensors:
+        for index in shifts(node.index):
             yield replace(node, index=index)
         yield replace(node, index=Const(0))
         match node.index:
@@ -70,7 +41,7 @@ def k_tile(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
     del scene
     if isinstance(node, ir.TileAt):
         for i, index in enumerate(node.index):
-            for moved in _shifts(index):
+            for moved in shifts(index):
                 yield replace(node, index=(*node.index[:i], moved, *node.index[i + 1 :]))
 
 
@@ -92,8 +63,13 @@ def tile_size(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
         rows, columns = node.shape
         if rows != columns:
             yield replace(node, shape=(columns, rows))
+
+
+def rows(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
+    """Rows or columns from elsewhere."""
+    del scene
     if isinstance(node, ir.Rows | ir.Cols):
-        for start in _shifts(node.start):
+        for start in shifts(node.start):
             yield replace(node, start=start)
         yield replace(node, start=Op("+", (node.start, Const(node.count // 2))))
         yield replace(node, start=Const(0))
@@ -118,7 +94,6 @@ def trip_count(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
             case "range", _:
                 yield replace(node, bounds=(first, Op("-", (last, Const(1)))))
                 yield replace(node, bounds=(first, Op("+", (last, Const(1)))))
-                yield replace(node, bounds=(Op("+", (first, Const(1))) if first != Const(0) else Const(1), last))
                 match last:
                     case Op("cdiv", (size, Const(value))):
                         yield replace(node, bounds=(first, Op("//", (size, Const(value)))))
@@ -130,9 +105,24 @@ def trip_count(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
                 pass
 
 
+def loop_start(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
+    del scene
+    if isinstance(node, ir.For) and node.kind == "range":
+        first, last = node.bounds
+        match first:
+            case Const(value):
+                yield replace(node, bounds=(Const(value + 1), last))
+                yield replace(node, bounds=(Const(value + 2), last))
+                if value:
+                    yield replace(node, bounds=(Const(value - 1), last))
+            case _:
+                yield replace(node, bounds=(Op("+", (first, Const(1))), last))
+                yield replace(node, bounds=(Const(0), last))
+
+
 def k_step(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
     del scene
-    if isinstance(node, ir.Operand):
+    if isinstance(node, ir.Operand | ir.AsOperand):
         yield replace(node, ks=Const(0))
         if not isinstance(node.ks, Const):
             yield replace(node, ks=Op("//", (node.ks, Const(2))))
@@ -152,19 +142,6 @@ def wrong_buffer(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
         for other in scene.buffers:
             if other != node.name:
                 yield replace(node, name=other)
-
-
-def wrong_fragment(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
-    del scene
-    names = {"a": "b", "b": "a", "x": "y", "y": "x", "top": "low", "low": "top"}
-    if isinstance(node, ir.Store) and isinstance(node.value, ir.Ref) and node.value.name in names:
-        yield replace(node, value=replace(node.value, name=names[node.value.name]))
-    if isinstance(node, ir.MmaInto):
-        yield replace(node, a=node.b, b=node.a)
-        yield replace(node, b=node.a)
-        yield replace(node, a=node.b)
-        if node.acc in names:
-            yield replace(node, acc=names[node.acc])
 
 
 def transposed(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
@@ -212,7 +189,7 @@ def guard(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
         for other in _LOGIC_FLIPS.get(op, ()):
             yield replace(node, condition=Op(cast("Any", other), args))
         if len(args) == 2:
-            for moved in _shifts(args[0]):
+            for moved in shifts(args[0]):
                 yield replace(node, condition=Op(op, (moved, args[1])))
 
 
@@ -243,16 +220,22 @@ def harmless(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
         yield replace(node, grid=(node.grid[1], node.grid[0]))
 
 
-def arithmetic(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
-    """Another value computed from the right elements."""
-    del scene
-    if isinstance(node, ir.Scalar):
-        yield replace(node, value=node.value * 2 + 1)
-    if isinstance(node, ir.Binary):
-        for other in ("+", "*", "-", "max"):
-            if other != node.op:
-                yield replace(node, op=other)
-    if isinstance(node, ir.Unary):
-        for other in ("neg", "abs", "relu", "tanh"):
-            if other != node.op:
-                yield replace(node, op=other)
+def wrong_fragment(node: Any, scene: Scene) -> Iterator[Any]:  # noqa: ANN401
+    """Other registers of the same sort."""
+    if isinstance(node, ir.MmaInto):
+        yield replace(node, a=node.b, b=node.a)
+        yield replace(node, b=node.a)
+        yield replace(node, a=node.b)
+        yield from (replace(node, acc=other) for other in scene.accs if other != node.acc)
+        for side in ("a", "b"):
+            for other in _others(getattr(node, side), scene.operands):
+                yield replace(node, **{side: other})
+    if isinstance(node, ir.Store | ir.AtomicAdd | ir.AsOperand):
+        name = "src" if isinstance(node, ir.AsOperand) else "value"
+        for other in _others(getattr(node, name), (*scene.accs, *scene.frags)):
+            yield replace(node, **{name: other})
+
+
+def _others(frag: ir.Frag, names: tuple[str, ...]) -> Iterator[ir.Frag]:
+    if isinstance(frag, ir.Ref):
+        yield from (replace(frag, name=other) for other in names if other != frag.name)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from argus.cli import eval as command
 from argus.dsl.diagnostics import CheckReport, Counterexample, ObligationReport, Span
 from argus.dsl.frontend import parse
+from argus.dsl.ir import Kernel
 from argus.dsl.transform import to_core
 from argus.evals import judge as judging
 from argus.evals.checker import CheckerReport, evaluate_checker, is_fault, save_faults, tally
@@ -24,8 +25,8 @@ MUTANTS = int(os.environ.get("ARGUS_MUTANTS", "240"))
 
 def judged(verdict: Verdict, wrong: str = "", operator: str = "stage", **more: object) -> Judged:
     return Judged.model_validate(
-        {"operator": operator, "origin": "k", "sha": f"{verdict}{wrong}{operator}", "text": "", "verdict": verdict,
-         "wrong": wrong, **more}
+        {"operator": operator, "origin": "k", "family": "f", "sha": f"{verdict}{wrong}{operator}", "text": "",
+         "verdict": verdict, "wrong": wrong, **more}
     )  # fmt: skip
 
 
@@ -52,14 +53,14 @@ def one_wave() -> list[Subject]:
 
 @pytest.mark.slow
 def test_a_checker_that_proves_everything_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    check = judging.check
+    check = judging.check_kernel
 
-    def gullible(text: str, *, contract_sha: str) -> CheckReport:
-        report = check(text, contract_sha=contract_sha, replay=False)
+    def gullible(kernel: Kernel, *, contract_sha: str) -> CheckReport:
+        report = check(kernel, contract_sha=contract_sha, replay=False)
         proved = {"verdict": "proved", "counterexample": None, "reason": None}
         return report.model_copy(update={"obligations": tuple(o.model_copy(update=proved) for o in report.obligations)})
 
-    monkeypatch.setattr(judging, "check", gullible)
+    monkeypatch.setattr(judging, "check_kernel", gullible)
     report = evaluate_checker(count=12, seed=1, kernels=one_wave(), workers=1)
     assert report.unsound == report.wrong > 0
     assert report.unproved == ()
@@ -79,11 +80,11 @@ def test_a_checker_that_refutes_everything_is_found_out(monkeypatch: pytest.Monk
     )  # fmt: skip
     always = CheckReport(kernel="gemm", target="gfx942", contract_sha="", obligations=(obligation,))
 
-    def stubborn(text: str, *, contract_sha: str) -> CheckReport:
-        del text, contract_sha
+    def stubborn(kernel: Kernel, *, contract_sha: str) -> CheckReport:
+        del kernel, contract_sha
         return always
 
-    monkeypatch.setattr(judging, "check", stubborn)
+    monkeypatch.setattr(judging, "check_kernel", stubborn)
     report = evaluate_checker(count=12, seed=1, kernels=one_wave(), workers=1)
     assert report.refuted == report.wrong > 0
     assert report.not_wrong_refuted == report.mutants - report.wrong > 0
@@ -93,11 +94,11 @@ def test_a_checker_that_refutes_everything_is_found_out(monkeypatch: pytest.Monk
 
 def test_the_interpreter_tells_wrong_from_right() -> None:
     (kernel,) = one_wave()
-    assert is_wrong(to_core(parse(kernel.text)), kernel.reference) == ""
+    assert is_wrong(to_core(parse(kernel.text)), kernel) == ""
     broken = kernel.text.replace("range(cdiv(K, 16))", "range(K // 16)")
-    assert "C[" in is_wrong(to_core(parse(broken)), kernel.reference)
+    assert "C[" in is_wrong(to_core(parse(broken)), kernel)
     # Wrong for many blocks only: where the grid's last row of tiles is left out.
-    assert "never written" in is_wrong(to_core(parse(kernel.text.replace("cdiv(M, 32)", "M // 32"))), kernel.reference)
+    assert "never written" in is_wrong(to_core(parse(kernel.text.replace("cdiv(M, 32)", "M // 32"))), kernel)
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, **counts: Any) -> None:  # noqa: ANN401 - fields of the report
@@ -111,7 +112,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, **counts: Any) -> None:  # noqa: A
 
 
 def test_the_command_prints_the_contracts_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, wrong=10, refuted=9)
+    stand_in(monkeypatch, wrong=20, refuted=19)
     answer = CliRunner().invoke(command.app, ["checker", "--json", "--seed", "7"])
     assert answer.exit_code == 0
     found = json.loads(answer.stdout)

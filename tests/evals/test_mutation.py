@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from argus.dsl.frontend import parse
 from argus.dsl.ir.contract import contract_sha
 from argus.dsl.kernels import families, make_problem, task_named
-from argus.evals.mutation.draw import Drawn, draw
+from argus.evals.mutation.draw import MOST, Drawn, draw
 from argus.evals.mutation.operators import OPERATORS
-from argus.evals.subjects import SCHEDULES, Subject, family_kernels, subjects
+from argus.evals.subjects import SCHEDULES, Subject, family_kernels, read, subjects
 
 
 def text_of(name: str) -> str:
@@ -17,6 +20,21 @@ def text_of(name: str) -> str:
 
 
 SMALL = (("one-wave", text_of("one-wave")), ("ring", text_of("ring")))
+
+
+REFERENCE = Path(__file__).parents[1] / "kernels" / "reference"
+PING_PONG = """
+@kernel(target="gfx942", waves=8)
+def f(A: f32[m:M, k:K], C: f32[m:M]):
+    ensures(C[m], over(k, K), uses=(A,))
+    bm = block(cdiv(M, 64))
+    begin, end = split(cdiv(K, 32), 3)
+    shift(4)
+    for kt in range(begin, end):
+        x = load(A.tile(64, 32)[bm, kt])
+        atomic_add(C.tile(64)[bm], reduce("sum", x, "k", across="block"))
+        barrier()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +62,18 @@ def test_mutants_come_from_many_operators_evenly(drawn: Drawn) -> None:
     assert max(counts) <= 4
 
 
+def test_the_page_lists_the_operators() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "mutation.md").read_text("utf-8")
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| `")]
+    assert [name.strip(" `") for name, _, _ in rows] == list(OPERATORS)
+    assert all(what.strip() and example.strip() for _, what, example in rows)
+
+
+def test_one_kernel_yields_no_more_than_ten_by_one_operator() -> None:
+    drawn = draw(SMALL[1:], count=60, seed=0, only=("stage", "tile-index", "move-sync"))
+    assert Counter(m.operator for m in drawn.mutants).most_common(1)[0][1] == MOST == 10
+
+
 def test_two_edits_reach_further_than_one() -> None:
     once = {m.sha for m in draw(SMALL[:1], count=2000, seed=0).mutants}
     twice = draw(SMALL[:1], count=30, seed=0, edits=2)
@@ -54,7 +84,8 @@ def test_two_edits_reach_further_than_one() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_operator_finds_a_place_in_some_kernel(operator: str) -> None:
-    assert any(next(OPERATORS[operator](parse(s.text)), None) for s in subjects())
+    texts = [*(s.text for s in subjects()), *(p.read_text("utf-8") for p in REFERENCE.glob("*.py")), PING_PONG]
+    assert any(next(OPERATORS[operator](read(text)), None) for text in texts)
 
 
 def test_kernels_to_mutate_have_distinct_names_and_small_tiles() -> None:

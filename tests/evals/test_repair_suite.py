@@ -38,7 +38,7 @@ def test_the_interpreter_or_the_contract_shows_every_bug(bug: PlantedBug) -> Non
     if bug.fix_class == "contract missing":
         assert contract_sha(parse(text)) != contract_sha(parse(kernel.text))
     else:
-        assert is_wrong(to_core(parse(text)), kernel.reference) != ""
+        assert is_wrong(to_core(parse(text)), kernel) != ""
 
 
 def test_a_bug_that_fits_nowhere_is_an_error() -> None:

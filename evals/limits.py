@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -14,7 +14,7 @@ class OutOfTime(Exception):
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Generator[None]:
     """Raise `OutOfTime` in the body after so many wall seconds.
 
     The body must run in the main thread; elsewhere, and where the system has no interval timer, there is no limit.

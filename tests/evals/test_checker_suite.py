@@ -18,9 +18,9 @@ from argus.dsl.transform import to_core
 from argus.evals import judge as judging
 from argus.evals.checker import CheckerReport, evaluate_checker, is_fault, save_faults, tally
 from argus.evals.judge import Judged, Verdict, is_wrong
-from argus.evals.subjects import Subject, family_kernels
+from argus.evals.subjects import Subject, family_kernels, subjects
 
-MUTANTS = int(os.environ.get("ARGUS_MUTANTS", "240"))
+MUTANTS = int(os.environ.get("ARGUS_MUTANTS", "150"))
 
 
 def judged(verdict: Verdict, wrong: str = "", operator: str = "stage", **more: object) -> Judged:
@@ -145,14 +145,16 @@ def test_the_exit_code_says_whether_the_checker_can_be_trusted(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_no_wrong_mutant_is_proved_and_no_right_one_refuted() -> None:
-    """The promise itself, on a slice; `argus eval checker --count 2000` is the same on more."""
-    report = evaluate_checker(count=MUTANTS, seed=0)
+    """The promise itself, on a fixed slice; `argus eval checker --count 1600` is the same on more."""
+    report = evaluate_checker(count=MUTANTS, seed=0, kernels=[s for s in subjects() if s.target == "gfx942"])
     shown = "\n\n".join(
         f"{r.operator} of {r.origin}: {r.verdict}; {r.wrong}\n{r.text}\n{r.found}" for r in report.faults
     )
-    assert report.mutants >= min(MUTANTS, 200)
-    assert sum(row.mutants > 0 for row in report.by_operator) >= 8
+    assert report.mutants == MUTANTS
+    assert sum(row.mutants > 0 for row in report.by_operator) >= 15
     assert not report.faults, shown
     assert report.unproved == ()
+    assert report.widened == ()
     assert (report.unsound, report.not_wrong_refuted) == (0, 0)
-    assert report.refuted_share >= 0.9
+    assert report.refuted_share >= 0.95
+    assert report.tiers.keys() >= {"structure", "affine", "table", "smt"}

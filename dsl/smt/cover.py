@@ -7,13 +7,14 @@ quantifiers over linear integer arithmetic. Wider runs are cut into pieces of wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from argus.dsl.layout.affine import (
+    TRUE,
     Affine,
     And,
     Atom,
@@ -33,7 +34,7 @@ from argus.dsl.layout.affine import (
     var,
 )
 from argus.dsl.tags.domain import Domain, Ints, Term, Window
-from argus.dsl.tags.obligations import Box, CoversOnce, WritesOnce
+from argus.dsl.tags.obligations import POINTS, Box, CoversOnce, WritesOnce
 
 Run = tuple[int, int, int]
 
@@ -243,12 +244,13 @@ def _cut(axis: Axis, step: int) -> list[Axis]:
 # --------------------------------------------------------------------------------------------- the claims
 
 
-def reduction_violated(claim: CoversOnce, point: str) -> list[Formula]:
-    """Formulas that are satisfiable together exactly if some coordinate is not summed once."""
+def reduction_violated(claim: CoversOnce, point: str = POINTS[0]) -> list[Formula]:
+    """Formulas that are satisfiable together exactly if some coordinate is not summed as often as it should be."""
     counter = Counter()
     x = var(point)
     count = counter.total(reduction_families(claim, x))
-    return [ge(x), ge(claim.extent - x - 1), *counter.definitions, ne(count - 1)]
+    want = _truth(substitute_formula(claim.inside, {POINTS[0]: x}))
+    return [ge(x), ge(claim.extent - x - 1), *counter.definitions, ne(count - want)]
 
 
 def padding_summed(claim: CoversOnce) -> list[list[Formula]]:
@@ -265,13 +267,14 @@ def padding_summed(claim: CoversOnce) -> list[list[Formula]]:
     return out
 
 
-def output_violated(claim: WritesOnce, points: Sequence[str]) -> list[Formula]:
-    """Formulas that are satisfiable together exactly if some output element is not written once."""
+def output_violated(claim: WritesOnce, points: Sequence[str] = POINTS) -> list[Formula]:
+    """Formulas that are satisfiable together exactly if some output element is not written as often as it should be."""
     counter = Counter()
-    at = [var(p) for p in points]
+    at = [var(p) for p in points[: len(claim.extents)]]
     count = counter.total(output_families(claim, at))
+    want = _truth(substitute_formula(claim.inside, dict(zip(POINTS, at, strict=False))))
     inside = [f for x, extent in zip(at, claim.extents, strict=True) for f in (ge(x), ge(extent - x - 1))]
-    return [*inside, *counter.definitions, ne(count - 1)]
+    return [*inside, *counter.definitions, ne(count - want)]
 
 
 # ------------------------------------------------------------------------------------------- by counting
@@ -306,6 +309,19 @@ def _values(domains: tuple[Domain, ...], env: dict[str, int]) -> list[dict[str, 
             if evaluate_formula(domain.guard, {**e, domain.symbol: v})
         ]  # fmt: skip
     return envs
+
+
+def wanted(inside: Formula, env: Mapping[str, int], extents: Sequence[int]) -> Ints:
+    """How often each point of a box should be held.
+
+    Raises:
+        KeyError: If a symbol has no value.
+    """
+    want = np.ones(tuple(extents), np.int64)
+    if inside != TRUE:
+        for point in np.ndindex(*extents):
+            want[point] = evaluate_formula(inside, {**env, **dict(zip(POINTS, point, strict=False))})
+    return want
 
 
 def _add(counts: Ints, family: Family, env: dict[str, int]) -> None:

@@ -19,12 +19,12 @@ from argus.dsl.smt.cover import (
     reduction_families,
     reduction_violated,
     tally,
+    wanted,
 )
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door, Model, Undecided
-from argus.dsl.tags.obligations import CoversOnce, Finding, Goal, Holds, Obligation, WritesOnce
+from argus.dsl.tags.obligations import POINTS, CoversOnce, Finding, Goal, Holds, Obligation, WritesOnce
 
-POINTS = ("x0", "x1", "x2", "x3")
 LARGER = (33, 65, 129, 257)
 LARGEST_PROBE = 600  # sizes tried by counting, where no formula says how often something is covered
 
@@ -118,7 +118,7 @@ def _witnesses(goal: Goal, door: Door, order: Sequence[str]) -> Iterator[Witness
         return
     points = POINTS[: len(_extents(claim))]
     try:
-        violated = _violated(claim, points)
+        violated = _violated(claim)
     except NotCountable as e:
         yield from _counted(goal, door, str(e))
         return
@@ -160,8 +160,8 @@ def _extents(claim: CoversOnce | WritesOnce) -> tuple[Affine, ...]:
     return (claim.extent,) if isinstance(claim, CoversOnce) else claim.extents
 
 
-def _violated(claim: CoversOnce | WritesOnce, points: Sequence[str]) -> list[Formula]:
-    return reduction_violated(claim, points[0]) if isinstance(claim, CoversOnce) else output_violated(claim, points)
+def _violated(claim: CoversOnce | WritesOnce) -> list[Formula]:
+    return reduction_violated(claim) if isinstance(claim, CoversOnce) else output_violated(claim)
 
 
 def _families(claim: CoversOnce | WritesOnce) -> list[Family]:
@@ -194,14 +194,17 @@ def _counted(goal: Goal, door: Door, reason: str) -> Iterator[Witness]:
 def _described(claim: CoversOnce | WritesOnce, finding: Finding, model: Model) -> Finding:
     """The finding with the first coordinate that is not covered once at these sizes."""
     try:
-        counts = tally(_families(claim), model, [evaluate_affine(e, model) for e in _extents(claim)])
+        extents = [evaluate_affine(e, model) for e in _extents(claim)]
+        counts = tally(_families(claim), model, extents)
+        wrong = None if counts is None else np.argwhere(counts != wanted(claim.inside, model, extents))
     except KeyError:
         return finding
-    wrong = None if counts is None else np.argwhere(counts != 1)
     if counts is None or wrong is None or not len(wrong):
         return finding
     point = tuple(int(i) for i in wrong[0])
     count = int(counts[point])
+    if claim.inside != TRUE:
+        return replace(finding, wrong=len(wrong), total=counts.size, element=point)
     times = "never" if count == 0 else "twice" if count == 2 else f"{count} times"
     done = "never {}" if count == 0 else f"{{}} {times}"
     if isinstance(claim, CoversOnce):

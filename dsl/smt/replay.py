@@ -13,7 +13,7 @@ from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.grid import block_indices, persistent_blocks
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
-from argus.dsl.ir import CopyAsync, For, Kernel, TensorParam
+from argus.dsl.ir import Assign, Block, CopyAsync, For, Kernel, Split, TensorParam
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
@@ -113,12 +113,24 @@ class Replayer:
         """What to run for one block: of a persistent grid the block that takes the tile, or all if they are few."""
         loop = next((s for s in self.core.body if isinstance(s, For) and s.kind == "tiles"), None)
         if loop is None:
-            return (block,)
+            return self._with_parts(program, block)
         if self._grid(program) <= SMALL_GRID:
             return None
         counts = [evaluate_affine(count, program.sizes) for _, count in self.blocks]
         order = list(block_indices(counts, loop.order))
         return ((order.index(block) % persistent_blocks(len(order)),),) if block in order else None
+
+    def _with_parts(self, program: Program, block: tuple[int, ...]) -> Blocks:
+        """The block with each part of a range that is split."""
+        kinds = [s.value for s in self.core.body if isinstance(s, Assign) and isinstance(s.value, Block | Split)]
+        split = next((v for v in kinds if isinstance(v, Split)), None)
+        if split is None:
+            return (block,)
+        try:
+            parts = range(program.expr(split.parts)(program.sizes))
+        except KeyError:
+            return None
+        return tuple((p, *block) if kinds[0] is split else (*block, p) for p in parts)
 
     def _grid(self, program: Program) -> int:
         """How many blocks a launch has."""

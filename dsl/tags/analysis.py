@@ -32,6 +32,7 @@ from argus.dsl.ir import (
     SchedGroup,
     Select,
     Shared,
+    Split,
     Stmt,
     Store,
     Tagged,
@@ -45,7 +46,7 @@ from argus.dsl.layout import Expr, Uniform
 from argus.dsl.layout.affine import Affine, ge, var
 from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Context, Oracle, Site, block_all
-from argus.dsl.tags.control import branch, repeat
+from argus.dsl.tags.control import branch, repeat, split_range
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Same, Top
 from argus.dsl.tags.epilogue import assert_complete
@@ -56,7 +57,7 @@ from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tiles import Tiles
-from argus.dsl.tags.transfer import copy_async, load, operand, store
+from argus.dsl.tags.transfer import atomic_add, copy_async, load, operand, store
 from argus.dsl.tags.values import claimed, pointwise, select
 from argus.dsl.tags.views import Outside, root
 
@@ -156,6 +157,8 @@ class _Walker:
                 self._assign(stmt, state)
             case Store(value=value):
                 store(cx, state, self._site(stmt), stmt, self._part(state, value))
+            case AtomicAdd(value=value):
+                atomic_add(cx, state, self._site(stmt), stmt, self._part(state, value))
             case CopyAsync():
                 copy_async(cx, state, self._site(stmt), stmt)
             case Commit():
@@ -226,6 +229,9 @@ class _Walker:
                 return
             case Block(counts=counts):
                 self._grid(stmt.targets, counts, state)
+                return
+            case Split() as value:
+                split_range(self.cx, state, stmt.targets, value)
                 return
             case value:
                 made = self.cx.types.frags.get(stmt.targets[0])

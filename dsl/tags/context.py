@@ -17,6 +17,7 @@ from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
 from argus.dsl.tags.banks import Access, Direction, run_of
 from argus.dsl.tags.domain import ELEMENT_BITS, Acc, Fragment, Ints, Store, Tile
 from argus.dsl.tags.obligations import NEVER, Finding, Goal, Holds, Obligation, Registry, Tier
+from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tables import NoTable, Places, places
 from argus.dsl.tags.views import GlobalView, Outside, SharedViews, byte_offsets, global_view, root
@@ -68,6 +69,7 @@ class Context:
     written_tensors: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()  # buffers that are filled under some condition
     shared_views: SharedViews = field(init=False)
+    part: Part | None = None  # of a range that the blocks of a tile share out
     accesses: dict[tuple[object, ...], Access] = field(default_factory=dict[tuple[object, ...], Access])
     _offsets: dict[str, Ints] = field(default_factory=dict[str, Ints])
     _places: dict[tuple[FragMap, tuple[int, ...]], Places] = field(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argus.dsl.ir import For, If
+from argus.dsl.ir import For, If, Split
 from argus.dsl.layout.affine import Affine, negation
 from argus.dsl.tags.context import Context, Frame
 from argus.dsl.tags.induction import Induction, Live, Run, forget, scoped, symbol_of
+from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
 
 CONCRETE_TRIPS = 16  # loops of at most so many iterations are executed one by one
@@ -25,6 +26,15 @@ def branch(cx: Context, stmt: If, state: State, run: Run) -> list[State]:
         if cx.oracle.consistent(path.hypotheses()):
             ends += scoped(names, run(body, [path]))
     return ends
+
+
+def split_range(cx: Context, state: State, names: tuple[str, ...], value: Split) -> None:
+    """`begin, end = split(n, parts)`."""
+    begin, end = names
+    cx.part = Part(begin, end, cx.evaluate(value.n), cx.evaluate(value.parts))
+    state.least |= dict.fromkeys(names, 0)
+    for fact in cx.part.ranges:
+        state.assume(fact)
 
 
 def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:

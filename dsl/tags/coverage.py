@@ -9,8 +9,9 @@ from itertools import combinations
 from argus.dsl.ir import Ensures
 from argus.dsl.layout.affine import Affine, Formula, formula_variables, ge, var
 from argus.dsl.tags.context import Context
-from argus.dsl.tags.obligations import Box, Finding, Goal, Obligation, WritesOnce
-from argus.dsl.tags.state import State
+from argus.dsl.tags.obligations import POINTS, Box, Finding, Goal, Holds, Obligation, WritesOnce
+from argus.dsl.tags.parts import chosen_by_part
+from argus.dsl.tags.state import State, Write
 
 Blocks = Sequence[tuple[str, Affine]]
 
@@ -40,6 +41,14 @@ def coverage(cx: Context, blocks: Blocks, finals: Sequence[State], tiles: Sequen
 
 def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures, obligation: Obligation) -> None:
     """The goals for one output, given the ways in which a block (or a tile) may end."""
+    writes = [w for s in ends for w in s.done + s.open if w.tensor == ensures.tensor]
+    adds = any(w.adds for w in writes)
+    if adds and not all(w.adds for w in writes):
+        obligation.block(f"{ensures.tensor} is both stored and added to")
+        return
+    if cx.part is not None and any(chosen_by_part(cx.part, s.hypotheses()) for s in ends):
+        obligation.block(f"whether {ensures.tensor} is written depends on the part of a split")
+        return
     paths = dict[tuple[Formula, ...], list[tuple[State, tuple[Formula, ...]]]]()
     for end in ends:
         of_sizes, of_blocks = _split(end, blocks)
@@ -60,7 +69,31 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
         extents = tuple(cx.evaluate(e) for e in cx.types.params[ensures.tensor].shape)
         claim = WritesOnce(boxes, extents, tuple(blocks))
         finding = _finding(cx, ensures, boxes)
-        obligation.need(Goal(of_sizes, claim, lambda finding=finding: finding))
+        for goal in _shared_out(cx, Goal(of_sizes, claim, lambda finding=finding: finding), writes, ensures):
+            obligation.need(goal)
+
+
+def _shared_out(cx: Context, goal: Goal, writes: Sequence[Write], ensures: Ensures) -> list[Goal]:
+    """The goals if a range is shared out among the blocks of each tile; `writes` are those of all paths."""
+    part, claim = cx.part, goal.claim
+    if part is None:
+        return [goal]
+    assert isinstance(claim, WritesOnce)
+    if ensures.over and any(w.adds for w in writes):
+        # Every part adds to all of the output; one that holds nothing may leave it alone.
+        return [replace(goal, facts=(*goal.facts, part.holds_something))]
+    steps = [part.step(w.box.base[axis] for w in writes) for axis in range(len(claim.extents))]
+    moved = [axis for axis, step in enumerate(steps) if step]
+    if len(moved) != 1:
+        # No part writes what is its own, so each writes the whole.
+        return [replace(goal, claim=replace(claim, blocks=(*claim.blocks, ("part#", part.parts))))]
+    (axis,) = moved
+    inside = part.window(steps[axis], var(POINTS[axis]))
+    finding = replace(goal.finding(), matters=(part.real(),))
+    return [
+        Goal(goal.facts, replace(claim, inside=inside), lambda: finding),
+        Goal(goal.facts, Holds(part.reach(steps[axis], claim.extents[axis])), lambda: finding),
+    ]
 
 
 def _split(state: State, blocks: Blocks) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:

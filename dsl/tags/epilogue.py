@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from argus.dsl.diagnostics import FixClass
 from argus.dsl.ir import AssertComplete, Ensures, Over
-from argus.dsl.layout.affine import Affine, Formula, conjunction, ge, negation
+from argus.dsl.layout.affine import Affine, Formula, conjunction, ge, negation, var
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Acc, Fragment, Term, Tile, Top, Value, Window, substitute_term
-from argus.dsl.tags.obligations import Box, CoversOnce, Finding, Goal, Obligation
+from argus.dsl.tags.obligations import POINTS, Box, CoversOnce, Finding, Goal, Holds, Obligation
+from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State, Write
 from argus.dsl.tags.values import as_tile
 from argus.dsl.tags.views import GlobalView
 
 
-def store_output(cx: Context, state: State, site: Site, view: GlobalView, frag: Fragment) -> None:
-    """`store` to a tensor: remember what it covers, and check it against each `ensures` of the tensor."""
+def store_output(
+    cx: Context, state: State, site: Site, view: GlobalView, frag: Fragment, *, adds: bool = False
+) -> None:
+    """`store` or `atomic_add` to a tensor: remember what it covers, and check it against the tensor's `ensures`."""
     edges = {e.axis: e for e in view.edges}
     fixed = dict(view.fixed)
     axes = range(len(view.tensor.axes))
@@ -31,11 +34,11 @@ def store_output(cx: Context, state: State, site: Site, view: GlobalView, frag: 
         tuple(Window(str(a), lo, hi) for a, lo, hi in view.windows),
         given=state.hypotheses(),
     )
-    state.open = (*state.open, Write(view.tensor.name, box))
+    state.open = (*state.open, Write(view.tensor.name, box, adds))
     tile = as_tile(cx, frag)
     for ensures in cx.kernel.ensures:
         if ensures.tensor == view.tensor.name:
-            _Store(cx, state, site, view, shape, ensures).check(tile)
+            _Store(cx, state, site, view, shape, ensures, adds).check(tile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Store:
     view: GlobalView
     shape: tuple[int, ...]
     ensures: Ensures
+    adds: bool = False
 
     @property
     def epilogue(self) -> Obligation:
@@ -76,7 +80,10 @@ class _Store:
             return f"a fragment of shape {list(tile.codes.shape)} is stored to a view of shape {list(self.shape)}"
         if (tile.codes < 0).any():
             return "some elements are uninitialised"
-        return next((v.top for v, _ in values_of(tile.codes, self.cx.store) if v.top), "")
+        values = [v for v, _ in values_of(tile.codes, self.cx.store)]
+        if self.adds and any(v.changed for v in values):
+            return "parts of sums are changed before they are added up"
+        return next((v.top for v in values if v.top), "")
 
     def _violated(self, text: str, fix_class: FixClass | None, *, component: str | None = None) -> None:
         finding = self._finding(text, fix_class, component)
@@ -180,7 +187,7 @@ class _Store:
             in_range = self._in_range((0,) * len(self.shape))
             complete(
                 self.cx, self.state, self.site, value.reduced, over,
-                obligation=self.complete(over.axis), matters=(in_range,),
+                obligation=self.complete(over.axis), matters=(in_range,), part=self.cx.part if self.adds else None,
             )  # fmt: skip
         for axis in sorted({t.axis for t in value.reduced} - {o.axis for o in self.ensures.over}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")
@@ -202,8 +209,9 @@ def complete(
     *,
     obligation: Obligation,
     matters: tuple[Formula, ...] = (),
+    part: Part | None = None,
 ) -> None:
-    """The terms hold each coordinate of `over` exactly once."""
+    """The terms hold each coordinate of `over` exactly once; of a `part`, those that belong to it."""
     if over.pred is not None:
         obligation.block(f"over({over.axis}, ..., pred=...) is outside this slice of the checker")
         return
@@ -218,7 +226,15 @@ def complete(
     if any(t.axis.startswith("<") for t in terms):
         obligation.block("the sums of a loop that has not ended")
         return
-    obligation.need(Goal(state.hypotheses(), CoversOnce(mine, extent), lambda: finding))
+    facts = state.hypotheses()
+    if part is None:
+        obligation.need(Goal(facts, CoversOnce(mine, extent), lambda: finding))
+        return
+    step = part.step(t.base for t in mine) or 1
+    text = f"the parts do not sum each {over.axis} below {extent} exactly once"
+    partial = replace(finding, text=text, want="", matters=(conjunction((*matters, part.real())), *matters))
+    obligation.need(Goal(facts, CoversOnce(mine, extent, part.window(step, var(POINTS[0]))), lambda: partial))
+    obligation.need(Goal(facts, Holds(state.reduce_formula(part.reach(step, extent))), lambda: partial))
 
 
 def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete) -> None:

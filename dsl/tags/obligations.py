@@ -18,6 +18,8 @@ Kind = Literal[
 Tier = Literal["structure", "affine", "gf2", "table", "smt", "bitvector"]
 Action = Literal["reads", "writes", "copies into"]
 
+POINTS = ("x0", "x1", "x2", "x3", "x4")  # a coordinate along each axis of an output
+
 # Cheapest first: an obligation is labelled by the dearest tier that one of its instances needed.
 TIERS: tuple[Tier, ...] = ("structure", "affine", "gf2", "table", "smt", "bitvector")
 
@@ -76,10 +78,15 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class CoversOnce:
-    """The terms together hold each integer of [0, extent) exactly once; what lies outside must be absorbed."""
+    """The terms together hold each integer of [0, extent) exactly once; what lies outside must be absorbed.
+
+    Attributes:
+        inside: Those for which this holds, as a formula of `POINTS[0]`; the others are not held.
+    """
 
     terms: tuple[Term, ...]
     extent: Affine
+    inside: Formula = TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +108,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class WritesOnce:
-    """Over all blocks, the boxes write each element of a tensor of these extents exactly once."""
+    """Over all blocks, the boxes write each element of a tensor of these extents exactly once.
+
+    Attributes:
+        inside: Those that are written once, as a formula of `POINTS`; the others are not written.
+    """
 
     boxes: tuple[Box, ...]
     extents: tuple[Affine, ...]
     blocks: tuple[tuple[str, Affine], ...]
+    inside: Formula = TRUE
 
 
 Claim = Holds | CoversOnce | WritesOnce

@@ -50,13 +50,14 @@ def register(kernel: Kernel, types: Types, copied: frozenset[str]) -> tuple[Regi
             continue
         site = sites[id(node)] = Site(len(sites), node)
         _statement(registry, site, node, types, copied)
-        if isinstance(node, Store) and root(node.view) in types.params:
+        if isinstance(node, Store | AtomicAdd) and root(node.view) in types.params:
             tensor = root(node.view)
-            text = f"store({show_value(node.view)}, {show_value(node.value)})"
+            word, whole = ("store", "") if isinstance(node, Store) else ("atomic_add", " over all parts")
+            text = f"{word}({show_value(node.view)}, {show_value(node.value)})"
             if tensor in ensured:
                 registry.add("epilogue", site.number, f"{text} puts each element where its tags say", node.span)
                 for over in ensured[tensor].over:
-                    what = f"{text}: each {over.axis} of {show_expr(over.extent)} summed once"
+                    what = f"{text}: each {over.axis} of {show_expr(over.extent)} summed once{whole}"
                     registry.add("completeness", site.number, what, node.span, part=over.axis)
     _whole(registry, kernel, types)
     return registry, sites
@@ -92,8 +93,8 @@ def _statement(registry: Registry, site: Site, node: Node, types: Types, copied:
         case AssertComplete(x=x, sets=sets):
             text = ", ".join(f"{axis}=range({show_expr(e)})" for axis, e in sets)
             add("written", n, f"assert_complete({show_value(x)}, {text})", node.span, written=True)
-        case AtomicAdd(view=view):
-            add("coverage", n, f"atomic_add({show_value(view)}, ...) adds disjoint parts", node.span)
+        case AtomicAdd(view=view, value=value):
+            add("bounds", n, f"atomic_add({show_value(view)}, {show_value(value)}) stays inside its view", node.span)
         case Role() | Elect() | Arrive() | AwaitPhase() | Shift() | Fence() | MmaWait():
             add("deadlock", n, f"{type(node).__name__} lets every wave go on", node.span)
         case _:

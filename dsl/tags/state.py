@@ -44,10 +44,11 @@ from argus.dsl.tags.obligations import Box
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One store to an output tensor; `done` and `open` as in `Acc`."""
+    """One store to an output tensor, or what is added to it; `done` and `open` as in `Acc`."""
 
     tensor: str
     box: Box
+    adds: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from argus.dsl.ir import CopyAsync, Operand, Ref, Store, View
+from argus.dsl.ir import AtomicAdd, CopyAsync, Operand, Ref, Store, View
 from argus.dsl.ir.types import DTYPE_BYTES, FragType
 from argus.dsl.layout import OperandMap
 from argus.dsl.layout.affine import FALSE, Formula
@@ -83,6 +83,13 @@ def store(cx: Context, state: State, site: Site, stmt: Store, frag: Fragment) ->
     places = cx.places(frag.type)
     cx.note_access(site, cells.buffer, cells.flat, frag.type, direction="write")
     write_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), _codes(cx, frag))
+
+
+def atomic_add(cx: Context, state: State, site: Site, stmt: AtomicAdd, frag: Fragment) -> None:
+    """`atomic_add(view, x)`."""
+    if root(stmt.view) not in cx.types.params:
+        raise Outside("atomic_add(...) to shared memory")
+    store_output(cx, state, site, _global(cx, state, site, stmt.view), frag, adds=True)
 
 
 def _codes(cx: Context, frag: Tile | Acc | Top) -> Ints:

@@ -42,6 +42,23 @@ SLIPS: dict[str, Slip] = {
     "each tile begins in another stage": (
         "persistent_stages", (("copy_async(As[0]", "copy_async(As[1]"),), "init", "acc += mma",
     ),
+    # ------------------------------------------------------------------------------------- split ranges
+    "parts with gaps": ("split_k", (("range(begin, end)", "range(begin, end - 1)"),), "completeness", "atomic_add("),
+    "parts that overlap": ("split_k", (("range(begin, end)", "range(begin, end + 1)"),), "completeness", "atomic_add("),
+    "each part sums all": (
+        "split_k", (("range(begin, end)", "range(cdiv(K, 32))"),), "completeness", "atomic_add(",
+    ),
+    "the parts leave out the tail": (
+        "split_k", (("split(cdiv(K, 32)", "split(K // 32"),), "completeness", "atomic_add(",
+    ),
+    "parts are stored, not added": ("split_k", (("atomic_add(", "store("),), "coverage", "store("),
+    "the prologue of a part begins at 0": ("split_k", (("[bm, begin]", "[bm, 0]"),), "conformity", "acc += mma"),
+    "rows that no part copies": ("split_rows", (("range(begin, end)", "range(begin, end - 1)"),), "coverage", "store("),
+    "rows that two parts copy": ("split_rows", (("range(begin, end)", "range(begin, end + 1)"),), "coverage", "store("),
+    "every part copies all": ("split_rows", (("range(begin, end)", "range(cdiv(M, 64))"),), "coverage", "store("),
+    "every part adds all": (
+        "split_rows", (("range(begin, end)", "range(cdiv(M, 64))"), ("store(", "atomic_add(")), "coverage", "atomic_",
+    ),
 }  # fmt: skip
 
 

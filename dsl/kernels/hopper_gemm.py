@@ -46,7 +46,10 @@ class HopperGemmSchedule(BaseModel):
         stages: Of the ring.
         group_m: Rows of tiles that blocks walk together, for L2; 1 walks row by row of tiles.
         keep: Batches of MMAs that stay in flight when a stage is freed.
-        registers: Of a thread of the loading and of the multiplying warpgroups; one consumer alone needs no budget.
+        registers: Of a thread of the loading and of the multiplying warpgroups; None leaves all an equal share, and one
+            consumer alone needs no budget.
+        persistent: Blocks walk tiles, one block a multiprocessor; else there is a block for each tile.
+        out_buffers: Epilogue buffers of each consumer, at most.
         swap: Rows of B are the rows of the MMA, which come in 64s; then rows of A may be as few as 16.
     """
 
@@ -57,7 +60,9 @@ class HopperGemmSchedule(BaseModel):
     stages: int = 4
     group_m: int = 8
     keep: Literal[0, 1] = 1
-    registers: tuple[int, int] = (40, 232)
+    registers: tuple[int, int] | None = (40, 232)
+    persistent: bool = True
+    out_buffers: Literal[1, 2] = 2
     swap: bool = False
 
     @model_validator(mode="after")
@@ -73,7 +78,10 @@ class HopperGemmSchedule(BaseModel):
         parts += ["swap"] if self.swap else []
         parts += [] if self.consumers == 2 else ["c1"]
         parts += [] if self.keep == 1 else ["keep0"]
-        parts += [] if self.registers == (40, 232) else ["r{}-{}".format(*self.registers)]
+        if self.consumers == 2 and self.registers != (40, 232):
+            parts += ["r{}-{}".format(*self.registers) if self.registers else "even"]
+        parts += [] if self.persistent else ["once"]
+        parts += ["out1"] if self.out_buffers < 2 and self._alternates else []
         return "-".join(parts)
 
     @property
@@ -100,7 +108,11 @@ class HopperGemmSchedule(BaseModel):
     @property
     def buffers(self) -> int:
         """Epilogue buffers of each consumer: two where chunks alternate evenly, from tile to tile as well."""
-        return 2 if self.columns // self.chunk % 2 == 0 and self.rows == 64 else 1
+        return self.out_buffers if self._alternates else 1
+
+    @property
+    def _alternates(self) -> bool:
+        return self.columns // self.chunk % 2 == 0 and self.rows == 64
 
     @property
     def shared_bytes(self) -> int:
@@ -130,8 +142,8 @@ class HopperGemmSchedule(BaseModel):
         need(2 <= self.stages <= 24, f"2 to 24 stages, not {self.stages}")
         need(self.stages > self.keep, "a stage is freed before it is filled again")
         need(self.group_m >= 1, "at least one row of tiles in a group")
-        loads, multiplies = self.registers
-        need(all(24 <= r <= 240 and r % 8 == 0 for r in self.registers), "registers: multiples of 8 from 24 to 240")
+        loads, multiplies = self.registers or (24, 24)
+        need(all(24 <= r <= 240 and r % 8 == 0 for r in (loads, multiplies)), "registers: multiples of 8, 24 to 240")
         need(128 * (loads + 2 * multiplies) <= 65536, f"{loads} and twice {multiplies} registers exceed 512 a lane")
         used = self.shared_bytes
         need(used <= SHARED_BYTES, f"{used:,} bytes of shared memory, at most {SHARED_BYTES:,}")
@@ -214,11 +226,13 @@ class _Printer:
 
     def body(self) -> list[str]:
         order = "rows" if self.s.group_m == 1 else f"group_m({self.s.group_m})"
+        grid = f"cdiv(M, {self.bm}), cdiv(N, {self.bn}), order={order}"
+        work = [*self._load(), *self._multiply()]
         return [
             f"r = ring({self.s.stages}, As={self._shared(self.bm)}, Bs={self._shared(self.bn)})",
             self._stage_buffers(),
-            f"for bm, bn in tiles(cdiv(M, {self.bm}), cdiv(N, {self.bn}), order={order}):",
-            *_indent([*self._load(), *self._multiply()]),
+            *([f"for bm, bn in tiles({grid}):", *_indent(work)] if self.s.persistent else []),
+            *([] if self.s.persistent else [f"bm, bn = block({grid})", *work]),
             "wait(0)",
         ]
 
@@ -231,8 +245,9 @@ class _Printer:
         swizzle = "b128" if s.swap or s.chunk == 64 else "b64"
         return f"out = shared({self.dtype}, {s.consumers * s.buffers}, {shape}, swizzle={swizzle})"
 
-    def _role(self, name: str, waves: int, registers: int) -> str:
-        budget = f", regs={registers}" if self.s.consumers == 2 else ""
+    def _role(self, name: str, waves: int, number: int) -> str:
+        registers = self.s.registers if self.s.consumers == 2 else None
+        budget = f", regs={registers[number]}" if registers else ""
         groups = ", groups=2) as g:" if name == "mma" and self.s.consumers == 2 else "):"
         return f'with role("{name}", waves={waves}{budget}{groups}'
 
@@ -242,7 +257,7 @@ class _Printer:
             f'copy_async(st.Bs, B.tile({self.bn}, {self.bk})[bn, kt], via="tma")',
         ]
         loop = [f"for kt in range(cdiv(K, {self.bk})):", *_indent(["with r.fill() as st:", *_indent(copies)])]
-        return [self._role("load", 4, self.s.registers[0]), *_indent(loop)]
+        return [self._role("load", 4, 0), *_indent(loop)]
 
     def _multiply(self) -> list[str]:
         s, (a, b) = self.s, ("st.Bs", "st.As") if self.s.swap else ("st.As", "st.Bs")
@@ -263,7 +278,7 @@ class _Printer:
             *(["mma_wait(0)"] if s.keep else []),
             *self._epilogue(),
         ]
-        return [self._role("mma", 4 * s.consumers, s.registers[1]), *_indent(body)]
+        return [self._role("mma", 4 * s.consumers, 1), *_indent(body)]
 
     def _epilogue(self) -> list[str]:
         """Chunk q of the accumulator's columns to shared memory, then to C: across, or swapped, down."""

@@ -13,6 +13,7 @@ from argus.dsl.ir import (
     At,
     AwaitPhase,
     Barrier,
+    Block,
     Cast,
     Cols,
     Commit,
@@ -256,6 +257,9 @@ def _copy(t: Thread, outside: View, inside: View) -> tuple[object, ...]:
 def _assign(t: Thread, s: Assign) -> None:
     (target, *_) = s.targets
     match s.value:
+        case Block(counts=counts, order=order):
+            indices = block_indices([evaluate(n, t.env) for n in counts], order)
+            t.env.update(zip(s.targets, list(indices)[t.block], strict=True))
         case MmaAcc():
             t.fresh.add(target)
         case Operand(src=src, ks=ks):

@@ -31,9 +31,7 @@ def main(bundle: Path, arguments: list[str] | None = None) -> int:
     parser.add_argument("--kill-after", type=float, default=KILL_S, help="seconds that one child may take")
     parser.add_argument("--minutes", type=float, default=9.0, help="no new child is started after so long")
     parser.add_argument("--only", default="", help="entries whose id contains this")
-    parser.add_argument(
-        "--fork", action="store_true", help="load PyTorch once and fork the children"
-    )
+    parser.add_argument("--fork", action="store_true", help="load PyTorch once and fork the children")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child is not None:

@@ -59,7 +59,7 @@ def same_lanes(a: FragMap, b: FragMap) -> bool:
 
 def _shape_along(acc: Accumulator, lost: frozenset[int]) -> str:
     """What of the atom decides where the axis that is left lies."""
-    rows_of_wgmma = lost == {1} and acc.atom.startswith("m64n")
+    rows_of_wgmma = lost == frozenset({1}) and acc.atom.startswith("m64n")
     return "m64" if rows_of_wgmma else acc.atom
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
 from argus.dsl.kernels.task import Array, Sizes
 
 BYTES = 2
@@ -93,7 +93,7 @@ def text(s: AttentionSchedule) -> str:
         setup += [f"Qs = {shared_rows(s.dtype, queries, d, s.swizzle)}"]
     setup += _staging(s)
     setup += [
-        f'o = mma_acc("{s.atom}", {d}, {queries}, grid=(1, {s.waves}))',
+        f'o = mma_acc("{s.atom}", {d}, {queries}{grid_text(1, s.waves)})',
         "mx, l = -inf, 0.0",
         *([f"copy(Qs, {q_tile})"] if s.queries == "shared" else []),
     ]
@@ -139,7 +139,7 @@ def _softmax_step(s: AttentionSchedule, q: str) -> list[str]:
     k, v = ("Ks", "Vs") if s.stages == 1 else ("st.Ks", "st.Vs")
     seen = "s.j <= s.q" if s.causal else "s.j < T"
     return [
-        f's = mma_acc("{s.atom}", {keys}, {queries}, grid=(1, {s.waves}))',
+        f's = mma_acc("{s.atom}", {keys}, {queries}{grid_text(1, s.waves)})',
         f"for ks in unroll({s.head // depth}):",
         f'    s += mma({k}.operand("a", s, ks), {q}.operand("b", s, ks))',
         f"assert_complete(s, d=range({s.head}))",

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
-from argus.dsl.kernels import attention, decoding, gemm_examples, hopper_attention
+from argus.dsl.kernels import (
+    attention,
+    decoding,
+    elementwise,
+    gemm_examples,
+    hopper_attention,
+    norms,
+    reductions,
+    transpose,
+)
 from argus.dsl.kernels.hopper_gemm import HopperGemmSchedule
 from argus.dsl.kernels.schedule import GemmSchedule
 from argus.dsl.kernels.subject import LibraryFamily, Subject
@@ -13,7 +22,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm",
         summary="one to four stages through registers or directly into LDS; what `argus optimize` searches",
-        target="gfx942",
+        targets=("gfx942",),
         schedule=GemmSchedule,
         text=gemm_examples.text,
         reference=gemm_examples.reference,
@@ -23,7 +32,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="hopper_gemm",
         summary="TMA ring, wgmma, one or two consumers on a persistent grid",
-        target="sm_90a",
+        targets=("sm_90a",),
         schedule=HopperGemmSchedule,
         text=gemm_examples.hopper_text,
         reference=gemm_examples.reference,
@@ -33,7 +42,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="attention",
         summary="flash attention, forward: causal or not, grouped queries, any length",
-        target="gfx942",
+        targets=("gfx942",),
         schedule=attention.AttentionSchedule,
         text=attention.text,
         reference=attention.reference,
@@ -43,7 +52,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="hopper_attention",
         summary="flash attention, forward: TMA rings, wgmma, weights in registers",
-        target="sm_90a",
+        targets=("sm_90a",),
         schedule=hopper_attention.HopperAttentionSchedule,
         text=hopper_attention.text,
         reference=hopper_attention.reference,
@@ -53,7 +62,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="attention_split",
         summary="attention for decoding: blocks take parts of the keys and leave partial outputs",
-        target="gfx942",
+        targets=("gfx942",),
         schedule=decoding.SplitSchedule,
         text=decoding.split_text,
         reference=decoding.split_reference,
@@ -63,12 +72,52 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="attention_combine",
         summary="the parts of attention_split weighed and added",
-        target="gfx942",
+        targets=("gfx942",),
         schedule=decoding.CombineSchedule,
         text=decoding.combine_text,
         reference=decoding.combine_reference,
         sizes=decoding.combine_sizes,
         examples=decoding.COMBINE_EXAMPLES,
+    ),
+    LibraryFamily(
+        name="norm",
+        summary="RMSNorm, LayerNorm, softmax: a row in a wave, or across the block",
+        targets=("gfx942", "sm_90a"),
+        schedule=norms.NormSchedule,
+        text=norms.text,
+        reference=norms.reference,
+        sizes=norms.sizes,
+        examples=norms.EXAMPLES,
+    ),
+    LibraryFamily(
+        name="elementwise",
+        summary="pointwise chains: SwiGLU, bias and ReLU, a x + y, GELU",
+        targets=("gfx942", "sm_90a"),
+        schedule=elementwise.ElementwiseSchedule,
+        text=elementwise.text,
+        reference=elementwise.reference,
+        sizes=elementwise.sizes,
+        examples=elementwise.EXAMPLES,
+    ),
+    LibraryFamily(
+        name="reduction",
+        summary="sums and maxima of rows or columns; in parts that blocks add up",
+        targets=("gfx942", "sm_90a"),
+        schedule=reductions.ReductionSchedule,
+        text=reductions.text,
+        reference=reductions.reference,
+        sizes=reductions.sizes,
+        examples=reductions.EXAMPLES,
+    ),
+    LibraryFamily(
+        name="transpose",
+        summary="transpose through shared memory, padded or swizzled",
+        targets=("gfx942", "sm_90a"),
+        schedule=transpose.TransposeSchedule,
+        text=transpose.text,
+        reference=transpose.reference,
+        sizes=transpose.sizes,
+        examples=transpose.EXAMPLES,
     ),
 )
 

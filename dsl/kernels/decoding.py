@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
 from argus.dsl.kernels.task import Array, Sizes
 
 LN_2 = 0.6931471805599453
@@ -72,7 +72,7 @@ def split_text(s: SplitSchedule) -> str:
     step = [
         "with kv.fill() as nx:",
         *indent(copies("nx", f"first + jt + {ahead}")),
-        f's = mma_acc("{s.atom}", {keys}, {rows}, grid=(1, {s.waves}))',
+        f's = mma_acc("{s.atom}", {keys}, {rows}{grid_text(1, s.waves)})',
         f"for ks in unroll({d // depth}):",
         f'    s += mma(st.Ks.operand("a", s, ks), Q[bg].tile({rows}, {d})[br, 0].operand("b", s, ks))',
         "s = mask(s * scale, s.j < T, -inf)",
@@ -83,14 +83,15 @@ def split_text(s: SplitSchedule) -> str:
         "    assert_match(v.j, w.j)",
         "    o += mma(v, w)",
     ]
+    fill = ["with kv.fill() as st:", *indent(copies("st", "first" if ahead == 1 else "first + jt"))]
+    prologue = fill if ahead == 1 else [f"for jt in unroll({ahead}):", *indent(fill)]
     body = [
         f"bp, bg, br = block(cdiv(T, {s.part}), G, cdiv(R, {rows}))",
         f"first = bp * {per_part}",
         f"kv = ring({s.stages}, {buffers})",
-        f'o = mma_acc("{s.atom}", {d}, {rows}, grid=(1, {s.waves}))',
+        f'o = mma_acc("{s.atom}", {d}, {rows}{grid_text(1, s.waves)})',
         "mx, l = -inf, 0.0",
-        f"for jt in unroll({ahead}):",
-        *indent(["with kv.fill() as st:", *indent(copies("st", "first + jt"))]),
+        *prologue,
         f"for jt in range(min({per_part}, cdiv(T, {keys}) - first)):",
         *indent(["with kv.use() as st:", *indent(step)]),
         "wait(0)",

@@ -6,6 +6,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+LANES = {"gfx942": 64, "sm_90a": 32}
+
 
 class LibrarySchedule(BaseModel):
     """A point of a family's space. Fields that change the contract choose what is computed, the others how."""
@@ -25,6 +27,11 @@ class LibrarySchedule(BaseModel):
 
 def indent(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
+
+
+def grid_text(rows: int, columns: int) -> str:
+    """The argument of `mma_acc` for a grid of waves; a single wave needs none."""
+    return "" if (rows, columns) == (1, 1) else f", grid=({rows}, {columns})"
 
 
 def shared_rows(dtype: str, rows: int, columns: int, chunks: int = 0) -> str:

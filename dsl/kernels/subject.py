@@ -45,12 +45,13 @@ class LibraryFamily:
 
     Attributes:
         summary: One line, what it computes and how.
+        targets: A schedule of a family for both has a field `target`.
         examples: Schedules by name, which differ in how they stage, synchronise or map.
     """
 
     name: str
     summary: str
-    target: Target
+    targets: tuple[Target, ...]
     schedule: type[BaseModel]
     text: Callable[[Any], str]
     reference: Callable[[Any, Mapping[str, Any], Sizes], Mapping[str, npt.NDArray[Any]]]
@@ -66,7 +67,7 @@ class LibraryFamily:
             text=self.text(schedule),
             reference=lambda inputs, sizes: self.reference(schedule, inputs, sizes),
             family=self.name,
-            target=self.target,
+            target=getattr(schedule, "target", self.targets[0]),
             sizes=self.sizes(schedule),
             make_inputs=None if make is None else lambda sizes, rng: make(schedule, sizes, rng),
         )

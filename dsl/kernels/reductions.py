@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
-
 from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
 from argus.dsl.kernels.task import Array, Sizes, Target
 

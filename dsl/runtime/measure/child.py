@@ -1,9 +1,9 @@
-"""What one child process does: a candidate at one size, or the library's own A/A pair."""
+"""What one child process does: a candidate at one size, or the library's own A/A pair; or a survey of candidates."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from .paired import Graph, Rounds, Work, alternate
 from .statistics import interval
 
 LIBRARIES = ("cublas", "cublaslt")
+SURVEY_WARM_MS = 60.0
 
 
 def run(entry: Mapping[str, Any], bundle: Path) -> dict[str, Any]:
@@ -30,6 +31,50 @@ def run(entry: Mapping[str, Any], bundle: Path) -> dict[str, Any]:
     torch.zeros(1, device="cuda")  # makes the context current
     found = _peer(torch, entry) if entry["kind"] == "peer" else _candidate(torch, entry, bundle)
     return {**found, "device": _device(torch), "seconds": time.perf_counter() - start}
+
+
+def survey(entries: Sequence[Mapping[str, Any]], bundle: Path, done: Callable[[dict[str, Any]], None]) -> None:
+    """Measure entries of one shape after each other, on the same data, in few rounds: to choose by, not to report.
+
+    `done` is told each result as it is known.
+    """
+    import torch  # type: ignore[import-not-found] # noqa: PLC0415
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.zeros(1, device="cuda")
+    peer = entries[0]
+    data = _data(torch, peer)
+    library = _preferred(torch, data)[0]
+    torch.backends.cuda.preferred_blas_library(library)
+    theirs = Graph(torch, _matmuls(torch, data))
+    device = _device(torch)
+    for entry in entries:
+        start = time.perf_counter()
+        try:
+            if entry["kind"] == "candidate":
+                found = _surveyed(torch, entry, bundle, data, theirs)
+            else:
+                found = {"status": "ok", **_times(alternate(torch, theirs, theirs, entry["rounds"], Clocks()), entry)}
+        except Exception as error:
+            found = {"status": "failed", "message": f"{type(error).__name__}: {error}"}
+        done({**found, "library": library, "device": device, "seconds": time.perf_counter() - start})
+
+
+def _surveyed(torch: Any, entry: Mapping[str, Any], bundle: Path, data: list[Data], theirs: Graph) -> dict[str, Any]:  # noqa: ANN401 - torch
+    kernel = Kernel(bundle / entry["directory"])
+    hashes = {"kernel_sha": kernel.kernel_sha, "cubin_sha": kernel.cubin_sha}
+    checks = [_checked(torch, kernel, sizes, entry["dtype"]) for sizes in entry["check_sizes"]]
+    for d in data[:1]:
+        d.memory.fill_(float("nan"))
+    ours = _works(torch, kernel, data, entry["sizes"])
+    ours[0]()
+    torch.cuda.synchronize()
+    checks.append({"sizes": entry["sizes"], **judge(torch, data[0], entry["dtype"])})
+    right = all(c["ok"] for c in checks)
+    if not right:
+        return {"checks": checks, "status": "wrong", **hashes}
+    rounds = alternate(torch, Graph(torch, ours), theirs, entry["rounds"], Clocks(), warm_ms=SURVEY_WARM_MS)
+    return {"checks": checks, "status": "ok", **hashes, **_times(rounds, entry)}
 
 
 def _device(torch: Any) -> dict[str, Any]:  # noqa: ANN401 - torch
@@ -49,17 +94,28 @@ def _device(torch: Any) -> dict[str, Any]:  # noqa: ANN401 - torch
 def _peer(torch: Any, entry: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - torch
     """Which library serves this size best, and the library against itself."""
     data = _data(torch, entry)
-    seconds: dict[str, float] = {}
-    for library in LIBRARIES:
-        torch.backends.cuda.preferred_blas_library(library)
-        graph = Graph(torch, _matmuls(torch, data))
-        seconds[library] = min(alternate(torch, graph, graph, 3, Clocks()).a)
-    best = min(seconds, key=lambda name: seconds[name])
+    best, seconds = _preferred(torch, data)
     torch.backends.cuda.preferred_blas_library(best)
     work = _matmuls(torch, data)
     rounds = alternate(torch, Graph(torch, work), Graph(torch, work), entry["rounds"], _clocks(torch))
     checks = [judge(torch, data[0], entry["dtype"])]
     return {"library": best, "preference_seconds": seconds, "checks": checks, **_times(rounds, entry)}
+
+
+def _preferred(torch: Any, data: list[Data]) -> tuple[str, dict[str, float]]:  # noqa: ANN401 - torch
+    """The faster library here, and the seconds of each."""
+    seconds: dict[str, float] = {}
+    for library in LIBRARIES:
+        torch.backends.cuda.preferred_blas_library(library)
+        graph = Graph(torch, _matmuls(torch, data))
+        seconds[library] = min(alternate(torch, graph, graph, 3, Clocks()).a)
+    return min(seconds, key=lambda name: seconds[name]), seconds
+
+
+def _works(torch: Any, kernel: Kernel, data: list[Data], sizes: Mapping[str, int]) -> list[Work]:  # noqa: ANN401 - torch
+    """A launch on each set of tensors, on whatever stream is current when it is called."""
+    launches = [kernel.launch(d.addresses, sizes) for d in data]
+    return [lambda x=x: x(torch.cuda.current_stream().cuda_stream) for x in launches]
 
 
 def _matmuls(torch: Any, data: list[Data]) -> list[Work]:  # noqa: ANN401 - torch
@@ -75,12 +131,7 @@ def _candidate(torch: Any, entry: Mapping[str, Any], bundle: Path) -> dict[str, 
     checks = [_checked(torch, kernel, sizes, entry["dtype"]) for sizes in entry["check_sizes"]]
     print(f"time {entry['sizes']}", flush=True)
     data = _data(torch, entry)
-    launches = [kernel.launch(d.addresses, entry["sizes"]) for d in data]
-
-    def stream() -> int:
-        return torch.cuda.current_stream().cuda_stream
-
-    ours: list[Work] = [lambda x=x: x(stream()) for x in launches]
+    ours = _works(torch, kernel, data, entry["sizes"])
     for work in ours:
         work()
     torch.cuda.synchronize()

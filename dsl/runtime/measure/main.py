@@ -13,8 +13,9 @@ import sys
 import tempfile
 import time
 import traceback
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import child
 
@@ -32,6 +33,7 @@ def main(bundle: Path, arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=9.0, help="no new child is started after so long")
     parser.add_argument("--only", default="", help="entries whose id contains this")
     parser.add_argument("--fork", action="store_true", help="load PyTorch once and fork the children")
+    parser.add_argument("--survey", type=int, default=0, metavar="ROUNDS", help="one child a shape, so few rounds")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child is not None:
@@ -41,6 +43,8 @@ def main(bundle: Path, arguments: list[str] | None = None) -> int:
 
 def _child(bundle: Path, files: Path) -> int:
     entry = json.loads((files / "entry.json").read_text("utf-8"))
+    if isinstance(entry, list):
+        _survey_child(bundle, files, entry)
     try:
         found = child.run(entry, bundle)
     except Exception as error:
@@ -54,6 +58,23 @@ def _child(bundle: Path, files: Path) -> int:
     os._exit(0)  # a context that a kernel has broken may hang while it is torn down
 
 
+def _survey_child(bundle: Path, files: Path, entries: list[dict[str, Any]]) -> NoReturn:
+    """Each result in a file of its own, so that those before a hang are kept."""
+
+    def done(found: dict[str, Any]) -> None:
+        number = len(list(files.glob("result-*.json")))
+        (files / f"result-{number}.part").write_text(json.dumps(found), "utf-8")
+        (files / f"result-{number}.part").replace(files / f"result-{number}.json")
+
+    try:
+        child.survey(entries, bundle, done)
+    except Exception:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 def _parent(bundle: Path, options: argparse.Namespace) -> int:
     plan: dict[str, Any] = json.loads((bundle / BUNDLE).read_text("utf-8"))
     start = time.monotonic()
@@ -61,6 +82,9 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
     libraries: dict[str, Any] = {}
     if options.fork:
         _preload()
+    if options.survey:
+        results = _survey(bundle, plan, options, start)
+        return 0 if any("ratio" in r for r in results) else 3
     for entry in plan["entries"]:
         if options.only and options.only not in entry["id"]:
             continue
@@ -92,6 +116,36 @@ def _preload() -> None:
     """PyTorch without a CUDA context, which a forked child could not use."""
     with contextlib.suppress(ImportError):
         import torch  # type: ignore[import-not-found] # noqa: F401, PLC0415
+
+
+def _survey(bundle: Path, plan: dict[str, Any], options: argparse.Namespace, start: float) -> list[dict[str, Any]]:
+    """Entries of a shape in one child; who ends it is left out, and those after it get another child."""
+    results: list[dict[str, Any]] = []
+    for _, group in groupby(plan["entries"], key=lambda e: f"{e['dtype']} {sorted(e['sizes'].items())}"):
+        rest = [{**e, "rounds": options.survey} for e in group if e["kind"] != "aa" and options.only in e["id"]]
+        while rest and time.monotonic() - start < options.minutes * 60:
+            found = _surveyed(bundle, rest, options)
+            for entry, r in zip(rest, found, strict=False):
+                kept = {k: entry[k] for k in ("id", "kind", "dtype", "sizes", "schedule", "name") if k in entry}
+                results.append({**kept, **r})
+                print(_line(results[-1]), flush=True)
+            rest = rest[len(found) :]
+            _write(options.out, plan, results, start)
+    return results
+
+
+def _surveyed(bundle: Path, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Results of the first entries; the last of them may be that of one that ended the child."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder)
+        (files / "entry.json").write_text(json.dumps(entries), "utf-8")
+        code = (_forked if options.fork else _spawned)(bundle, files, options.kill_after + 2 * len(entries))
+        count = len(list(files.glob("result-*.json")))
+        found = [json.loads((files / f"result-{i}.json").read_text("utf-8")) for i in range(count)]
+        if len(found) < len(entries):
+            status = "killed" if code is None else "died"
+            found.append({"status": status, "message": f"exit code {code}: {_tail(files)}"})
+        return found
 
 
 def _isolated(bundle: Path, entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:

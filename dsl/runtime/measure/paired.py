@@ -61,9 +61,17 @@ class Graph:
         self._graph.replay()
 
 
-def alternate(torch: Any, a: Graph, b: Graph, rounds: int, clocks: Clocks) -> Rounds:  # noqa: ANN401 - torch
+def alternate(
+    torch: Any,  # noqa: ANN401
+    a: Graph,
+    b: Graph,
+    rounds: int,
+    clocks: Clocks,
+    *,
+    warm_ms: float = WARM_MS,
+) -> Rounds:
     """Warm up, then measure `rounds` times."""
-    for _ in range(max(1, round(WARM_MS / (2 * TARGET_MS)))):
+    for _ in range(max(1, round(warm_ms / (2 * TARGET_MS)))):
         a.replay()
         b.replay()
     torch.cuda.synchronize()

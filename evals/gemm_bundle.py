@@ -16,7 +16,7 @@ from argus.dsl.codegen.nvcc import CudaArtifact, build_cuda
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.frontend import parse
 from argus.dsl.ir.verify import check_sizes, verify
-from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
+from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, hopper_model, make_problem, task_named
 from argus.dsl.lower import CudaKernel, lower
 from argus.dsl.lower.sm_90a.audit import differences
 from argus.dsl.transform import to_core
@@ -102,7 +102,7 @@ class Case:
 
 def proposed(shapes: Sequence[Shape], dtype: str = "bf16", count: int = 2) -> tuple[Case, ...]:
     """The schedules that the closed form proposes for each shape."""
-    return tuple(Case(shape, dtype, hopper_gemm.proposals(_sizes(shape), count)) for shape in shapes)
+    return tuple(Case(shape, dtype, hopper_model.proposals(_sizes(shape), count)) for shape in shapes)
 
 
 def _sizes(shape: Shape) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from argus.dsl.kernels import HopperGemmSchedule
-from argus.dsl.kernels.hopper_gemm import DEPTH
+from argus.dsl.kernels.hopper_schedule import WGMMA_DEPTH
 
 DOMAINS: dict[str, tuple[Any, ...]] = {
     "rows": (64, 128, 256),
@@ -27,7 +27,7 @@ def random_schedule(random: Random) -> HopperGemmSchedule:
     """A legal schedule, uniform over those the domains spell."""
     while True:
         fields = {name: random.choice(values) for name, values in DOMAINS.items()}
-        fields["tile"] = (fields.pop("rows"), fields.pop("columns"), DEPTH)
+        fields["tile"] = (fields.pop("rows"), fields.pop("columns"), WGMMA_DEPTH)
         try:
             return HopperGemmSchedule.model_validate(fields)
         except ValidationError:

@@ -29,10 +29,7 @@ class Atom:
     n: int
     k: int
     warpgroup: bool
-
-    @property
-    def lanes(self) -> int:
-        return 32 if self.warpgroup else 64
+    lanes: int = 64
 
     @property
     def rows_per_wave(self) -> int:
@@ -46,13 +43,15 @@ class Atom:
 
 @cache
 def parse_atom(text: str) -> Atom:
-    """`32x32x8` (MFMA) or `m64n256k16` (wgmma).
+    """`32x32x8` (MFMA), `m64n256k16` (wgmma) or `m16n8k16` (mma.sync).
 
     Raises:
         ValueError: If the text names no shape known here.
     """
     if match := re.fullmatch(r"m64n(\d+)k(8|16|32)", text):
-        return Atom(64, int(match[1]), int(match[2]), warpgroup=True)
+        return Atom(64, int(match[1]), int(match[2]), warpgroup=True, lanes=32)
+    if text == "m16n8k16":
+        return Atom(16, 8, 16, warpgroup=False, lanes=32)
     match = re.fullmatch(r"(16|32)x(16|32)x(\d+)", text)
     if not match or match[1] != match[2] or int(match[3]) * int(match[1]) % 64:
         raise ValueError(f"unknown MMA atom {text!r}")
@@ -61,7 +60,7 @@ def parse_atom(text: str) -> Atom:
 
 def accumulator_place(atom: Atom, row: Ints, column: Ints) -> tuple[Ints, Ints]:
     """(lane, slot) of D[row, column] of one atom; for wgmma, row counts from the wave's own 16."""
-    if atom.warpgroup:
+    if atom.lanes == 32:
         lane = row % 8 * 4 + column % 8 // 2
         return lane, column // 8 * 4 + row // 8 * 2 + column % 2
     if atom.m == 32:
@@ -74,11 +73,14 @@ def mfma_operand_place(row: Ints, k: Ints, atom_rows: int, k_per_lane: int) -> t
     return k // k_per_lane * atom_rows + row, k % k_per_lane
 
 
-def wgmma_a_place(row: Ints, k: Ints, depth: int) -> tuple[Ints, Ints]:
-    """(lane, slot) of A[row, k] in registers; `depth` is the atom's k: 8 for tf32, 16 for 16-bit, 32 for 8-bit."""
+def pair_place(row: Ints, k: Ints, depth: int, rows: int = 16) -> tuple[Ints, Ints]:
+    """(lane, slot) of an operand of a warp in registers: A of wgmma and of mma.sync, and its B, of 8 rows.
+
+    `depth` is the atom's k: 8 for tf32, 16 for 16-bit, 32 for 8-bit.
+    """
     pair = depth // 8  # consecutive k of a lane: 1, 2 or 4
     half = depth // 2
-    return row % 8 * 4 + k % half // pair, k % pair + pair * (row // 8) + 2 * pair * (k // half)
+    return row % 8 * 4 + k % half // pair, k % pair + pair * (row // 8) + rows // 8 * pair * (k // half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +150,14 @@ def operand_tile(operand: OperandMap, position: int) -> OperandTile:
     side_rows = rows if operand.side == "a" else columns
     k = np.arange(atom.k * operand.pack)[None, :]
     h, kk = np.divmod(k, atom.k)
-    if atom.warpgroup:
-        if operand.side == "b":
+    if atom.lanes == 32:
+        if atom.warpgroup and operand.side == "b":
             raise ValueError("wgmma reads its B operand from shared memory")
-        p, row = np.divmod(np.arange(len(side_rows))[:, None], atom.rows_per_wave)
-        lane, slot = wgmma_a_place(row, kk, atom.k)
-        per_atom = atom.rows_per_wave * atom.k // atom.lanes
-        slots = len(side_rows) // atom.rows_per_wave * per_atom * operand.pack
+        size = atom.rows_per_wave if operand.side == "a" else atom.n
+        p, row = np.divmod(np.arange(len(side_rows))[:, None], size)
+        lane, slot = pair_place(row, kk, atom.k, size)
+        per_atom = size * atom.k // atom.lanes
+        slots = len(side_rows) // size * per_atom * operand.pack
         place = lane * slots + (p * operand.pack + h) * per_atom + slot
         return OperandTile(side_rows, place, place, slots)
     p, row = np.divmod(np.arange(len(side_rows))[:, None], atom.m)

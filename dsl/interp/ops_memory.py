@@ -223,7 +223,7 @@ def as_operand(w: Wave, node: AsOperand) -> Frag:
     if not isinstance(base, Accumulator):
         raise mismatch("as_operand reads the registers of an accumulator", node.span)
     atom = parse_atom(acc.atom)
-    k_axis = 1 if atom.warpgroup else 0
+    k_axis = 1 if atom.lanes == 32 else 0
     layout = whole(OperandMap(node.side, acc), (side_extent(acc, node.side), atom.k))
     picked = _register_runs(w, base, acc, node, k_axis)
     names = src.names if k_axis == 1 else src.names[::-1]

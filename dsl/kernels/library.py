@@ -40,6 +40,7 @@ _HOPPER_GEMM = replace(
     family="hopper_gemm",
     targets=("sm_90a",),
     contract=hopper_gemm.CONTRACT,
+    multiples=hopper_gemm.MULTIPLES,
     test_sizes=({"M": 64, "N": 64, "K": 64}, {"M": 300, "N": 200, "K": 72}, {"M": 33, "N": 264, "K": 168}),
     tolerance={"bf16": 2.0**-8 + 2.0**-20, "f16": 2.0**-11 + 2.0**-20},
 )

@@ -23,7 +23,9 @@ class Task:
 
     Attributes:
         symbols: Size symbols by the lower-case name used for shapes: `{"m": "M", ...}`.
-        contract: Kernel text up to the body (signature, where, assume, ensures), with `{dtype}` for the input type.
+        contract: Kernel text up to the body (signature, where, assume, ensures), with `{dtype}` for the input type
+            and, if there are `multiples`, `{where}` for the line that states them.
+        multiples: Size symbols and what kernels may take them for multiples of, at sizes where they are.
         reference: fp64 inputs and sizes to fp64 outputs.
         inputs: Shapes of the input tensors, in size symbols.
         test_sizes: Ragged sizes that numerics run at; the validator adds held-out ones.
@@ -45,6 +47,7 @@ class Task:
     test_sizes: tuple[Mapping[str, int], ...]
     tolerance: Mapping[str, float]
     variants: Mapping[Target, Task] = field(default_factory=dict["Target", "Task"])
+    multiples: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,9 @@ class Problem:
 
     @property
     def contract(self) -> str:
-        return self.task.contract.format(dtype=self.dtype)
+        known = [f"{s} % {n} == 0" for s, n in self.task.multiples.items() if self.sizes[s] % n == 0]
+        where = f"    where({', '.join(known)})\n" if known else ""
+        return self.task.contract.format(dtype=self.dtype, where=where)
 
 
 def make_problem(

@@ -1,6 +1,6 @@
 """Matrix instructions by the names that kernels use: shapes, registers and operand types, no placement.
 
-CDNA3 rows follow AMD's matrix instruction calculator; Hopper rows follow what ptxas accepts for sm_90a.
+CDNA3 rows follow AMD's matrix instruction calculator; NVIDIA rows follow what ptxas accepts for sm_90a.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ACCUMULATOR_DTYPE: Mapping[OperandDtype, Literal["f32", "i32"]] = MappingProxyTy
 class Atom:
     """One instruction: D = A B + C of shape m x n x k, `blocks` independent times.
 
-    It is executed by a wave on gfx942, by a warpgroup of four warps on sm_90a.
+    It is executed by `waves` waves together: four on sm_90a for wgmma, which needs a warpgroup; else one.
 
     Attributes:
         k_lane: Different values of k that one lane holds of a register operand.
@@ -39,6 +39,12 @@ class Atom:
     d_regs: int
     dtypes: tuple[OperandDtype, ...]
     blocks: int = 1
+    waves: int = 1
+
+    @property
+    def warpgroup(self) -> bool:
+        """Whether this is wgmma: asynchronous, its operand "b" in shared memory."""
+        return self.waves > 1
 
 
 _HALF: tuple[OperandDtype, ...] = ("f16", "bf16")
@@ -72,7 +78,7 @@ _WGMMA_N_I8 = (8, 16, 24, *range(32, 257, 16))
 
 
 def _wgmma(n: int, k: int, dtypes: tuple[OperandDtype, ...]) -> Atom:
-    return Atom(f"m64n{n}k{k}", "sm_90a", 64, n, k, k // 4, n // 2, dtypes)
+    return Atom(f"m64n{n}k{k}", "sm_90a", 64, n, k, k // 4, n // 2, dtypes, waves=4)
 
 
 WGMMA: tuple[Atom, ...] = (
@@ -80,7 +86,10 @@ WGMMA: tuple[Atom, ...] = (
     *(_wgmma(n, 32, ("f8", "i8") if n in _WGMMA_N_I8 else ("f8",)) for n in _WGMMA_N),
 )
 
-ATOMS: Mapping[str, Atom] = MappingProxyType({atom.name: atom for atom in (*MFMA, *WGMMA)})
+# The portable form: one warp, operands in registers, complete at once.
+MMA_SYNC: tuple[Atom, ...] = (Atom("m16n8k16", "sm_90a", 16, 8, 16, 4, 4, _HALF),)
+
+ATOMS: Mapping[str, Atom] = MappingProxyType({atom.name: atom for atom in (*MFMA, *WGMMA, *MMA_SYNC)})
 
 
 @cache

@@ -34,6 +34,7 @@ from argus.dsl.ir.nodes import (
     If,
     Kernel,
     MBar,
+    MmaAcc,
     MmaWait,
     Node,
     Ref,
@@ -48,6 +49,7 @@ from argus.dsl.ir.report import kernel_error
 from argus.dsl.ir.rewrite import map_children, walk_body
 from argus.dsl.ir.shapes import Types, view_type
 from argus.dsl.layout import ONE, ZERO, Const, Expr, Op, Var
+from argus.dsl.targets.atoms import ATOMS
 from argus.dsl.transform.blocks import Body, with_bodies
 from argus.dsl.transform.ring_counts import count, per_iteration
 from argus.dsl.transform.ring_styles import Style, ring_styles
@@ -245,13 +247,13 @@ class _Expander:
         self.in_use += 1
         body = self._stage_body(node, stage)
         self.in_use -= 1
-        hopper = self.kernel.target == "sm_90a"
-        drained = (MmaWait(pending=node.keep, span=span),) if hopper else ()
+        pending = _wgmma(self.kernel.body)
+        drained = (MmaWait(pending=node.keep, span=span),) if pending else ()
         if self.styles[node.ring] == "groups":
             # A use that never runs has no number.
             wait = Wait(pending=self.waits.get(id(node), 0), span=span)
             # Copies by cp.async are ordinary writes, which wgmma does not see without a fence.
-            fence = (Fence(span=span),) if hopper else ()
+            fence = (Fence(span=span),) if pending else ()
             waves = None if self.role is None else self.role.waves // self.role.groups
             return (wait, *fence, Barrier(waves=waves, span=span), *body, *drained)
         full = AwaitPhase(bar=f"{node.ring}.full", completion=_quotient(i, stages), slot=stage, span=span)
@@ -287,6 +289,12 @@ class _Expander:
                 out.append(If(condition=Op(">=", (since, Const(back))), body=(arrive,), span=node.span))
             self.counts.freed[ring] = uses
         return tuple(out)
+
+
+def _wgmma(body: Body) -> bool:
+    """Whether the kernel has MMAs that stay pending and read shared memory by themselves."""
+    accumulators = (s.value.atom for s in walk_body(body) if isinstance(s, Assign) and isinstance(s.value, MmaAcc))
+    return any(ATOMS[name].warpgroup for name in accumulators if name in ATOMS)
 
 
 # ---------------------------------------------------------------------------------------- arithmetic

@@ -43,7 +43,7 @@ def _accumulator(kernel: Kernel, node: MmaAcc, place: Place) -> Iterator[Diagnos
         message = f'"{node.atom}" computes {atom.blocks} independent products'
         yield diagnostic(Code.UNSUPPORTED, node.span, message, "use a shape of one block, such as 32x32x8")
         return
-    units, what = (waves // WARPS_OF_A_GROUP, "warpgroups") if kernel.target == "sm_90a" else (waves, "waves")
+    units, what = (waves // WARPS_OF_A_GROUP, "warpgroups") if atom.warpgroup else (waves, "waves")
     rows, columns = node.grid
     if rows * columns != units:
         message = f"a grid of {rows} x {columns} for {units} {what}"
@@ -71,7 +71,7 @@ def _operand(kernel: Kernel, types: Types, node: Operand, place: Place) -> Itera
         view = view_type(types, node.src)
         shape, dtype, space = cast("tuple[int, ...]", view.extents), view.dtype, view.space
     yield from _dtype(node, atom, dtype)
-    if kernel.target == "sm_90a" and node.side == "b" and space != "shared":
+    if atom.warpgroup and node.side == "b" and space != "shared":
         yield diagnostic(
             Code.BAD_SPACE, node.span, "operand b of wgmma lies in shared memory", "swap the operands, or stage it"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argus.dsl.ir.shapes import DTYPE_BYTES
 from argus.dsl.targets import gfx942
-from argus.dsl.targets.atoms import ATOMS, MFMA, WGMMA, atom_names
+from argus.dsl.targets.atoms import ATOMS, MFMA, MMA_SYNC, WGMMA, atom_names
 
 
 def test_registers_hold_the_shapes() -> None:
@@ -40,5 +40,5 @@ def test_wgmma_shapes() -> None:
 
 
 def test_names_are_unique() -> None:
-    assert len(ATOMS) == len(MFMA) + len(WGMMA)
+    assert len(ATOMS) == len(MFMA) + len(WGMMA) + len(MMA_SYNC)
     assert set(atom_names("gfx942")) | set(atom_names("sm_90a")) == set(ATOMS)

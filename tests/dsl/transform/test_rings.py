@@ -199,9 +199,12 @@ def test_phases_of_a_persistent_kernel() -> None:
 
 
 def test_groups_on_hopper_are_fenced_for_wgmma() -> None:
-    lines = [RING.format(stages=2), *(x.replace('"dma"', '"cp"') for x in fill("0")), *use()]
-    kinds = [type(s).__name__ for s in core(lines, HOPPER).body]
+    ring = [RING.format(stages=2), *(x.replace('"dma"', '"cp"') for x in fill("0")), *use()]
+    kinds = [type(s).__name__ for s in core(['acc = mma_acc("m64n64k16", 64, 64)', *ring], HOPPER).body]
     assert kinds[kinds.index("Wait") :] == ["Wait", "Fence", "Barrier", "Assign", "Assign", "MmaWait"]
+    # Other MMAs read shared memory as loads do, and are complete at once.
+    kinds = [type(s).__name__ for s in core(['acc = mma_acc("m16n8k16", 64, 64, grid=(2, 2))', *ring], HOPPER).body]
+    assert kinds[kinds.index("Wait") :] == ["Wait", "Barrier", "Assign", "Assign"]
 
 
 def test_bytes_of_a_fill_count_every_copy() -> None:

@@ -1,0 +1,108 @@
+"""The Hopper GEMM family: what it prints is right, at sizes of any pitch, and says which schedules it cannot print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from argus.dsl.diagnostics import KernelError
+from argus.dsl.frontend import parse
+from argus.dsl.interp import POLICIES, run, wrong
+from argus.dsl.ir import Kernel
+from argus.dsl.ir.verify import verify
+from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
+from argus.dsl.transform import to_core
+
+MMA = HopperGemmSchedule(engine="mma", tile=(64, 64, 32), stages=3, leave="direct", grid=(2, 2))
+MOVED = HopperGemmSchedule(engine="mma", tile=(32, 64, 64), stages=2, leave="direct", grid=(1, 4), staging="register")
+DIRECT = HopperGemmSchedule(tile=(128, 64, 64), stages=3, leave="direct")
+
+
+def text(schedule: HopperGemmSchedule, sizes: dict[str, int]) -> str:
+    shape = {name.lower(): size for name, size in sizes.items()}
+    return hopper_gemm.text(schedule, make_problem(task_named("gemm"), shape=shape, target="sm_90a"))
+
+
+def core_of(source: str) -> Kernel:
+    core = to_core(parse(source))
+    verify(core)
+    return core
+
+
+def right(core: Kernel, sizes: dict[str, int]) -> bool:
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((sizes["M"], sizes["K"])), rng.standard_normal((sizes["N"], sizes["K"]))
+    found = run(core, sizes, {"A": a, "B": b})
+    return not found.faults and np.allclose(found.outputs["C"], a @ b.T, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "sizes"),
+    [
+        (MMA, {"M": 72, "N": 136, "K": 104}),
+        (MMA, {"M": 1, "N": 9, "K": 8}),
+        (MOVED, {"M": 39, "N": 67, "K": 101}),
+        (DIRECT, {"M": 150, "N": 67, "K": 104}),
+    ],
+)
+def test_kernels_are_right_at_the_pitch_of_their_problem(schedule: HopperGemmSchedule, sizes: dict[str, int]) -> None:
+    assert right(core_of(text(schedule, sizes)), sizes)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "old", "new"),
+    [
+        (MMA, "A.tile(64, 32)[bm, kt + 2]", "A.tile(64, 32)[bm, kt + 1]"),
+        (MMA, "grid=(2, 2)", "grid=(4, 1)"),
+        (MOVED, "            barrier()\n", ""),
+        (MOVED, "store(Bs[(kt + 1) % 2], y)", "store(Bs[kt % 2], y)"),
+        (DIRECT, "[2 * bm + g, bn], acc", "[bm + g, bn], acc"),
+    ],
+)
+def test_a_broken_text_is_wrong(schedule: HopperGemmSchedule, old: str, new: str) -> None:
+    sizes = {"M": 150, "N": 72, "K": 200}
+    source = text(schedule, sizes)
+    if old == "grid=(2, 2)":  # another grid is another kernel, and as right
+        assert right(core_of(source.replace(old, new)), sizes)
+        return
+    source = source.replace("    barrier()\n", "", 1) if "barrier" in old else source.replace(old, new)
+    reference = lambda inputs, _: {"C": inputs["A"] @ inputs["B"].T}  # noqa: E731
+    assert wrong(core_of(source), reference, sizes_list=[sizes], policies=POLICIES) is not None
+
+
+def test_the_contract_states_what_holds_at_the_shape() -> None:
+    assert "where(K % 8 == 0, N % 8 == 0)" in text(MMA, {"M": 1000, "N": 3008, "K": 4104})
+    assert "where(K % 8 == 0)\n" in text(DIRECT, {"M": 1000, "N": 3001, "K": 4104})
+    assert "where(" not in text(MOVED, {"M": 1000, "N": 3001, "K": 4101})
+
+
+def test_tma_is_refused_where_it_cannot_address_rows() -> None:
+    with pytest.raises(KernelError, match="need not be a multiple of 8"):
+        core_of(text(HopperGemmSchedule(), {"M": 1000, "N": 3001, "K": 4104}))
+
+
+def test_the_first_kernel_is_mma_sync_without_tma() -> None:
+    for k, staging in ((4096, "cp"), (4101, "register")):
+        problem = make_problem(task_named("gemm"), shape={"k": k}, target="sm_90a")
+        first = hopper_gemm.start(problem)
+        assert (first.engine, first.tile[:2], first.staging) == ("mma", (128, 128), staging)
+        verify(to_core(parse(hopper_gemm.text(first, problem))))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"engine": "mma"},
+        {"engine": "mma", "leave": "direct", "swap": True},
+        {"engine": "mma", "leave": "direct", "tile": (128, 128, 128)},
+        {"engine": "mma", "leave": "direct", "grid": (3, 1)},
+        {"tile": (128, 128, 32)},
+        {"swap": True, "leave": "direct"},
+        {"staging": "register"},
+        {"tile": (128, 256, 64), "stages": 5},
+    ],
+)
+def test_what_the_family_cannot_print_is_no_schedule(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        HopperGemmSchedule.model_validate(fields)

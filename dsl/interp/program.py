@@ -41,6 +41,7 @@ from argus.dsl.ir.nodes import (
     Transposed,
     View,
 )
+from argus.dsl.ir.rewrite import walk
 from argus.dsl.ir.types import infer
 from argus.dsl.layout import Accumulator, Expr, OperandMap, names
 
@@ -68,7 +69,8 @@ class Program:
 
     Attributes:
         tensors: Shape of each tensor parameter.
-        written: Tensors that some statement stores or adds to; `added`: those that are added to.
+        written: Tensors that some statement stores or adds to; `added`: those that are added to; `scattered`: those
+            whose rows data picks for the adding, so that some may be picked by none.
         views: Views that an explicit tag gave a name.
         roles: First wave and number of waves of each role.
         asked: Tag axes whose coordinates the kernel uses as data.
@@ -85,6 +87,7 @@ class Program:
     mbars: dict[str, MBar] = field(default_factory=dict[str, MBar])
     written: set[str] = field(default_factory=set[str])
     added: set[str] = field(default_factory=set[str])
+    scattered: set[str] = field(default_factory=set[str])
     views: dict[str, View] = field(default_factory=dict[str, View])
     roles: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     asked: set[str] = field(default_factory=set[str])
@@ -171,6 +174,8 @@ def prepare(kernel: Kernel, sizes: Mapping[str, int]) -> Program:
             case AtomicAdd(view=view):
                 program.written.add(program.root_of(view))
                 program.added.add(program.root_of(view))
+                if any(isinstance(n, Gather) for n in walk(view)):
+                    program.scattered.add(program.root_of(view))
             case _:
                 pass
     program.written &= program.tensors.keys()

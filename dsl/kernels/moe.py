@@ -9,7 +9,7 @@ rows of each token, for those who want no atomics.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class ExpertSchedule(LibrarySchedule):
     stages: int = 2
     swizzle: Literal[0, 2, 4, 8] = 8
 
-    buffers: int = 2  # one for slots, the rest for weights
+    buffers: ClassVar[int] = 2  # one for slots, the rest for weights
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
@@ -75,14 +75,13 @@ class ExpertSchedule(LibrarySchedule):
 class UpSchedule(ExpertSchedule):
     """The gated first product: two tiles of weights for one of tokens."""
 
-    buffers: Literal[3] = 3
+    buffers: ClassVar[int] = 3
 
 
 class DownSchedule(ExpertSchedule):
     """The second product. `scatter` chooses what is computed: a row for each slot, or sums for each token."""
 
     scatter: bool = False
-    buffers: Literal[2] = 2
 
 
 # ---------------------------------------------------------------------------------------------- text

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from argus.dsl.kernels.catalogue import FAMILIES
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "dsl" / "README.md").read_text("utf-8")
 FOLDERS = {p.parent.name for p in (ROOT / "dsl").glob("*/__init__.py")}
@@ -29,3 +31,7 @@ def test_the_example_runs() -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     text = (ROOT / "tests" / "kernels" / "reference" / "gemm_single.py").read_text("utf-8")
     exec(compile(example, "README.md", "exec"), {"text": text})
+
+
+def test_every_kernel_family_is_in_the_guide() -> None:
+    assert re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE) == [f.name for f in FAMILIES]

@@ -1,4 +1,6 @@
-"""Flash attention, forward, on gfx942: O[h, q] = sum over j of softmax over j of (scale * Q[h, q] . K[g, j]) * V[g, j].
+"""Flash attention, forward, on gfx942: O[g, r, q] = sum over j of softmax(scale * Q[g, r, q] . K[g, j]) * V[g, j].
+
+Heads that share keys are an axis of their own: head r of group g. (Of one batch; batches are more groups.)
 
 Scores are computed transposed, keys by queries, so that a query stays on its lane: its maximum and its sum are
 reductions over registers and two lanes, and the weights are the next product's operand without a move.
@@ -73,10 +75,9 @@ def contract(s: AttentionSchedule) -> str:
     keys, pred = ("S", ", pred=j <= q") if s.causal else ("T", "")
     d, t = s.head, s.dtype
     return (
-        f"def attention(Q: {t}[h:H, q:S, d:{d}], K: {t}[g:G, j:{keys}, d:{d}], V: {t}[g:G, j:{keys}, e:{d}],"
-        f" O: {t}[h:H, q:S, e:{d}], scale: f32):\n"
-        "    where(H % G == 0)\n"
-        f"    ensures(O[h, q, e], over(j, {keys}{pred}), over(d, {d}), uses=(Q, K, V))\n"
+        f"def attention(Q: {t}[g:G, r:R, q:S, d:{d}], K: {t}[g:G, j:{keys}, d:{d}], V: {t}[g:G, j:{keys}, e:{d}],"
+        f" O: {t}[g:G, r:R, q:S, e:{d}], scale: f32):\n"
+        f"    ensures(O[g, r, q, e], over(j, {keys}{pred}), over(d, {d}), uses=(Q, K, V))\n"
     )
 
 
@@ -85,8 +86,8 @@ def text(s: AttentionSchedule) -> str:
     (queries, keys), d = s.tile, s.head
     tiles = f"cdiv(min((bq + 1) * {queries}, S), {keys})" if s.causal else f"cdiv(T, {keys})"
     order = "" if s.order == "rows" else f", order={s.order}"
-    setup = [f"bq, bh = block(cdiv(S, {queries}), H{order})", "bg = bh // (H // G)"]
-    q_tile = f"Q[bh].tile({queries}, {d})[bq, 0]"
+    setup = [f"bq, bg, br = block(cdiv(S, {queries}), G, R{order})"]
+    q_tile = f"Q[bg, br].tile({queries}, {d})[bq, 0]"
     q = q_tile
     if s.queries == "shared":
         q = "Qs"
@@ -109,7 +110,7 @@ def text(s: AttentionSchedule) -> str:
         loop += indent(["with kv.use() as st:", *indent([*refill, *body])])
     # Copies that ran ahead must not land in the LDS of the next block.
     end = [] if s.stages == 1 else ["wait(0)"]
-    end += [f"store(O[bh].tile({queries}, {d})[bq, 0].T, (o / l).to({s.dtype}))"]
+    end += [f"store(O[bg, br].tile({queries}, {d})[bq, 0].T, (o / l).to({s.dtype}))"]
     lines = [*setup, *loop, *end]
     return f'@kernel(target="gfx942", waves={s.waves})\n{contract(s)}' + "".join(f"    {line}\n" for line in lines)
 
@@ -155,12 +156,12 @@ def _softmax_step(s: AttentionSchedule, q: str) -> list[str]:
 
 def reference(s: AttentionSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
     """In fp64."""
-    group = np.arange(sizes["H"]) // (sizes["H"] // sizes["G"])
-    scores = np.einsum("hqd,hjd->hqj", inputs["Q"], inputs["K"][group]) * inputs["scale"]
+    del sizes
+    scores = np.einsum("grqd,gjd->grqj", inputs["Q"], inputs["K"]) * inputs["scale"]
     if s.causal:
-        scores = np.where(np.tril(np.ones(scores.shape[1:])) > 0, scores, -np.inf)
-    p = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return {"O": np.einsum("hqj,hje->hqe", p / p.sum(axis=2, keepdims=True), inputs["V"][group])}
+        scores = np.where(np.tril(np.ones(scores.shape[2:])) > 0, scores, -np.inf)
+    p = np.exp(scores - scores.max(axis=3, keepdims=True))
+    return {"O": np.einsum("grqj,gje->grqe", p / p.sum(axis=3, keepdims=True), inputs["V"])}
 
 
 def sizes(s: AttentionSchedule) -> tuple[dict[str, int], ...]:
@@ -170,7 +171,7 @@ def sizes(s: AttentionSchedule) -> tuple[dict[str, int], ...]:
     out: list[dict[str, int]] = []
     for turn, n in enumerate(trips):
         length = n * keys - (0 if turn % 2 else keys // 3)
-        heads = {"H": 4, "G": 2} if turn == 0 else {"H": 2, "G": 1}
+        heads = {"G": 2, "R": 2} if turn == 0 else {"G": 1, "R": 2}
         out.append({**heads, "S": length} if s.causal else {**heads, "S": 20 + 7 * turn, "T": length})
     return tuple(out)
 

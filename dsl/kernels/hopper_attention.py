@@ -66,7 +66,7 @@ def text(s: HopperAttentionSchedule) -> str:
     fill = ["with kv.fill() as st:", *indent(_copies(s, {"K": ("bg", "jt", keys), "V": ("bg", "jt", keys)}))]
     load = [
         "with qr.fill() as st:",
-        *indent(_copies(s, {"Q": ("bh", "bq", rows)})),
+        *indent(_copies(s, {"Q": ("bg, br", "bq", rows)})),
         f"for jt in range({tiles}):",
         *indent(fill),
     ]
@@ -81,8 +81,7 @@ def text(s: HopperAttentionSchedule) -> str:
     ]
     group = ", groups=2) as g" if s.groups > 1 else ")"
     body = [
-        f"bq, bh = block(cdiv(S, {rows}), H{order})",
-        "bg = bh // (H // G)",
+        f"bq, bg, br = block(cdiv(S, {rows}), G, R{order})",
         f"qr = ring(1, Qs={_buffer(s, rows)})",
         f"kv = ring({s.stages}, Ks={_buffer(s, keys)}, Vs={_buffer(s, keys)})",
         *([f"out = shared({s.dtype}, {s.groups}, {ROWS}, {HALF}, swizzle=b128)"] if s.leave == "tma" else []),
@@ -146,7 +145,7 @@ def _leave(s: HopperAttentionSchedule) -> list[str]:
     """Results to global memory."""
     row, slot = (f"{s.groups} * bq + g", "g") if s.groups > 1 else ("bq", "0")
     via = f', via="tma", stage=out[{slot}]' if s.leave == "tma" else ""
-    return [f"store(O[bh].tile({ROWS}, {HALF})[{row}, {h}], (o{h} / l).to({s.dtype}){via})" for h in _halves(s)]
+    return [f"store(O[bg, br].tile({ROWS}, {HALF})[{row}, {h}], (o{h} / l).to({s.dtype}){via})" for h in _halves(s)]
 
 
 def reference(s: HopperAttentionSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
@@ -160,7 +159,7 @@ def sizes(s: HopperAttentionSchedule) -> tuple[Sizes, ...]:
     out: list[Sizes] = []
     for turn, n in enumerate(sorted({1, 2, s.stages, 2 * s.stages + 1})):
         length = n * s.keys - (0 if turn % 2 else s.keys // 3)
-        heads = {"H": 2, "G": 1} if turn == 0 else {"H": 1, "G": 1}
+        heads = {"G": 1, "R": 2 - min(turn, 1)}
         out.append({**heads, "S": length} if s.causal else {**heads, "S": 20 + 7 * turn, "T": length})
     return tuple(out)
 

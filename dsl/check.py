@@ -21,6 +21,7 @@ from argus.dsl.smt.mend import HAZARDS, MENDABLE, mend
 from argus.dsl.smt.replay import Replayer, order_of
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door
+from argus.dsl.tags import contract
 from argus.dsl.tags.analysis import Analysis, analyse
 from argus.dsl.tags.banks import bank_conflicts
 from argus.dsl.tags.obligations import Obligation
@@ -63,7 +64,7 @@ def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: boo
     verify(core)
     types = infer(core)
     preconditions = [formula(e, {}) for e in core.where]
-    door = Door(types.sizes, preconditions)
+    door = Door(types.sizes, preconditions, contract.assumptions(core).about)
     vacuous = None if door.consistent(()) else _contradiction(core)
     analysis = analyse(core, types, door)
     assumptions = overflow(analysis.context, door)

@@ -7,7 +7,7 @@ does not come out, a product of two symbols), which is kept opaque but rebuilt w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from math import gcd
@@ -15,12 +15,15 @@ from typing import Literal
 
 from argus.dsl.layout.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var
 
-AtomKind = Literal["var", "//", "*", "min", "max", "truth"]
+AtomKind = Literal["var", "//", "*", "min", "max", "truth", "app"]
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A variable or an opaque term; `text` is canonical, so it alone is compared."""
+    """A variable or an opaque term; `text` is canonical, so it alone is compared.
+
+    An `app` applies an unknown function to integers: the elements of a tensor, `expert[bs]`, or `expert_of(s)`.
+    """
 
     text: str
     kind: AtomKind = field(default="var", compare=False)
@@ -140,7 +143,38 @@ def product(a: Affine, b: Affine) -> Affine:
     return _opaque("*", (first, second))
 
 
-def _division(a: Affine, b: Affine) -> Affine:
+def application(name: str, args: tuple[Affine, ...]) -> Affine:
+    """`name[args]`: an unknown function, such as a tensor of integers."""
+    return Affine(0, ((Atom(f"{name}[{', '.join(map(str, args))}]", "app", args), 1),))
+
+
+def function_of(atom: Atom) -> str:
+    """The name of the function that an `app` applies."""
+    return atom.text.partition("[")[0]
+
+
+def atoms_of(a: Affine) -> Iterator[Atom]:
+    """All atoms of a form, those inside others too."""
+    for atom, _ in a.terms:
+        yield atom
+        for arg in atom.args:
+            yield from atoms_of(arg)
+        if atom.truth is not None:
+            yield from formula_atoms(atom.truth)
+
+
+def formula_atoms(f: Formula) -> Iterator[Atom]:
+    """All atoms of a formula."""
+    match f:
+        case Ge(a) | Eq(a) | Ne(a):
+            yield from atoms_of(a)
+        case And(parts) | Or(parts):
+            for p in parts:
+                yield from formula_atoms(p)
+
+
+def division(a: Affine, b: Affine) -> Affine:
+    """`a // b`; opaque where it does not come out."""
     if b.is_const and b.const > 0:
         return floordiv(a, b.const)
     if b.is_const and b.const < 0:
@@ -181,11 +215,11 @@ def _combine(kind: str, a: Affine, b: Affine) -> Affine:
         case "*":
             return product(a, b)
         case "//":
-            return _division(a, b)
+            return division(a, b)
         case "cdiv":
-            return floordiv(a + (b.const - 1), b.const) if b.is_const and b.const > 0 else -_division(-a, b)
+            return floordiv(a + (b.const - 1), b.const) if b.is_const and b.const > 0 else -division(-a, b)
         case "%":
-            return a - product(_division(a, b), b)
+            return a - product(division(a, b), b)
         case "min" | "max":
             return _extreme(kind, a, b)
         case _:
@@ -210,8 +244,8 @@ def _substitute_atom(atom: Atom, env: Mapping[str, Affine]) -> Affine:
     if atom.truth is not None:
         f = substitute_formula(atom.truth, env)
         return Affine(int(f == TRUE)) if f in (TRUE, FALSE) else Affine(0, ((Atom(f"[{f}]", "truth", (), f), 1),))
-    left, right = (substitute_affine(x, env) for x in atom.args)
-    return _combine(atom.kind, left, right)
+    args = tuple(substitute_affine(x, env) for x in atom.args)
+    return application(function_of(atom), args) if atom.kind == "app" else _combine(atom.kind, *args)
 
 
 # ------------------------------------------------------------------------------------------ formulas
@@ -371,8 +405,10 @@ def formula_variables(f: Formula) -> frozenset[str]:
 def evaluate_affine(a: Affine, env: Mapping[str, int]) -> int:
     """The value of a form.
 
+    Applications have theirs under their text, with numbers for arguments: `expert[3]`.
+
     Raises:
-        KeyError: If a variable has no value.
+        KeyError: If a variable or an application has no value.
     """
     return a.const + sum(c * _atom_value(atom, env) for atom, c in a.terms)
 
@@ -382,6 +418,8 @@ def _atom_value(atom: Atom, env: Mapping[str, int]) -> int:
         return env[atom.text]
     if atom.truth is not None:
         return int(evaluate_formula(atom.truth, env))
+    if atom.kind == "app":
+        return env[str(application(function_of(atom), tuple(Affine(evaluate_affine(x, env)) for x in atom.args)))]
     left, right = (evaluate_affine(x, env) for x in atom.args)
     match atom.kind:
         case "//":

@@ -31,6 +31,8 @@ def _atom_bound(atom: Atom, least: Mapping[str, int]) -> int | None:
         case "max":
             bounds = [b for a in atom.args if (b := lower_bound(a, least)) is not None]
             return max(bounds, default=None)
+        case "app":
+            return None
         case "min" | "*":
             bounds = [lower_bound(a, least) for a in atom.args]
             left, right = bounds

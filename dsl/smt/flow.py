@@ -29,6 +29,18 @@ def reaches_output(core: Kernel, span: Span) -> bool:
     return not made.isdisjoint(wanted | tensors)
 
 
+def sources(core: Kernel, name: str) -> frozenset[str]:
+    """Whatever flows into a name: tensors, buffers, fragments."""
+    made = dict[str, set[str]]()
+    for target, used in (_flow(n) for n in walk_body(core.body)):
+        if target is not None:
+            made.setdefault(target, set()).update(used)
+    found = {name}
+    while new := set[str]().union(*(made.get(n, set[str]()) for n in found)) - found:
+        found |= new
+    return frozenset(found)
+
+
 def _flow(node: Node) -> tuple[str | None, set[str]]:
     """The name that a statement writes, and the names that it reads."""
     match node:

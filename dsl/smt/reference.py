@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,15 @@ from argus.dsl.ir import (
     Ref,
     Scalar,
     Select,
+    Stmt,
     Store,
     TensorParam,
     Unary,
 )
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import evaluate
+from argus.dsl.smt.flow import sources
+from argus.dsl.smt.picked import Given, picked
 from argus.dsl.tags.views import root
 
 Floats = npt.NDArray[np.float64]
@@ -42,7 +46,7 @@ def outputs(core: Kernel, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str,
     """The wanted value of each output for which this module can tell it."""
     out = dict[str, Floats]()
     for ensures in core.ensures:
-        sums = contraction(ensures, core, inputs)
+        sums = _sums(ensures, Given(core, inputs, sizes))
         if sums is None:
             continue
         wanted = epilogue(core, ensures.tensor, sums, inputs, sizes)
@@ -51,18 +55,43 @@ def outputs(core: Kernel, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str,
     return out
 
 
-def contraction(ensures: Ensures, core: Kernel, inputs: Inputs) -> Floats | None:
-    """Over the reduced axes, the sum of products of the origins; None if an origin is no input with named axes."""
+def _sums(ensures: Ensures, given: Given) -> dict[str, Floats] | None:
+    """The whole sum that each accumulator holds, or a part of; under the output's name what is stored as it is.
+
+    Accumulators of the same tensors hold parts of one sum. If they differ in theirs, each holds one of its own.
+    """
+    core, uses = given.core, frozenset(ensures.uses)
+    made = {n.targets[0] for n in walk_body(core.body) if isinstance(n, Assign) and isinstance(n.value, MmaAcc)}
+    origins = {acc: sources(core, acc) & uses for acc in made}
+    kinds = set(origins.values())
+    apart = len(kinds) == len(origins) > 1 and frozenset() not in kinds and frozenset[str]().union(*kinds) == uses
+    wanted = {acc: of if apart else uses for acc, of in origins.items()} | {ensures.tensor: uses}
+    sums = {name: contraction(ensures, of, given) for name, of in wanted.items() if name in made or not apart}
+    return None if any(s is None for s in sums.values()) else {n: s for n, s in sums.items() if s is not None}
+
+
+def contraction(ensures: Ensures, of: frozenset[str], given: Given) -> Floats | None:
+    """Over the reduced axes, the sum of products of the origins `of`; None if one is no input with named axes.
+
+    Axes that are neither summed nor the output's are read where the contract's integers say.
+    """
     letters = dict[str, str]()
     parts, arrays = list[str](), list[Floats]()
-    params = {p.name: p for p in core.params if isinstance(p, TensorParam)}
-    for name in ensures.uses:
-        value = inputs.get(name)
+    params = {p.name: p for p in given.core.params if isinstance(p, TensorParam)}
+    known = {*ensures.index, *(o.axis for o in ensures.over)}
+    for name in sorted(of):
+        value = given.inputs.get(name)
         if name not in params or not isinstance(value, np.ndarray) or not all(params[name].axes):
             return None
-        for axis in params[name].axes:
+        axes = list(params[name].axes)
+        for axis in [a for a in axes if a not in known]:
+            found = picked(given, value, axes.index(axis), axis)
+            if found is None or found[1] not in ensures.index:
+                return None
+            value, axes[axes.index(axis)] = found
+        for axis in axes:
             letters.setdefault(axis, string.ascii_letters[len(letters)])
-        parts.append("".join(letters[axis] for axis in params[name].axes))
+        parts.append("".join(letters[axis] for axis in axes))
         arrays.append(value)
     if not arrays or any(axis not in letters for axis in ensures.index):
         return None
@@ -71,34 +100,37 @@ def contraction(ensures: Ensures, core: Kernel, inputs: Inputs) -> Floats | None
 
 def changes_data(core: Kernel) -> bool:
     """Whether data are changed before they are summed, so that products and sums do not tell the outputs."""
-    inside = [n for s in core.body if isinstance(s, For | If) for n in walk_body((s,))]
+    inside = [n for s in _opened(core.body) if isinstance(s, For | If) for n in walk_body((s,))]
     return any(isinstance(n, Binary | Unary | Select) for n in inside)
 
 
-def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Mapping[str, int]) -> Floats | None:
+def epilogue(
+    core: Kernel, tensor: str, sums: Mapping[str, Floats], inputs: Inputs, sizes: Mapping[str, int]
+) -> Floats | None:
     """The pointwise operations between accumulator and store, applied to the sums; None if they are not that simple.
 
     Accumulators that are added up as they are hold parts of the sums; any other operation is applied to the whole.
     """
     if changes_data(core):
         return None
-    nodes = list(walk_body(core.body))
-    if not any(isinstance(n, Binary | Unary | Select) for n in nodes):
-        return sums
-    parts = {n.targets[0] for n in nodes if isinstance(n, Assign) and isinstance(n.value, MmaAcc)}
-    env = dict[str, "Floats | float"](dict.fromkeys(parts, sums)) | {
+    body = _opened(core.body)
+    whole = sums.get(tensor)
+    if whole is not None and not any(isinstance(n, Binary | Unary | Select) for n in walk_body(body)):
+        return whole
+    parts = set(sums) - {tensor} if whole is not None else set[str]()
+    env = dict[str, "Floats | float"]((n, s) for n, s in sums.items() if n != tensor) | {
         name: value for name, value in inputs.items() if isinstance(value, int | float)
     }
     made_of = {name: {name} for name in parts}
     wanted: Floats | None = None
-    for stmt in core.body:
+    for stmt in body:
         if isinstance(stmt, Assign) and isinstance(stmt.value, Binary | Unary | Select | Cast | Ref):
             target, value = stmt.targets[0], stmt.value
             used = {n.name for n in walk_body((stmt,)) if isinstance(n, Ref)}
             made_of[target] = set[str]().union(*(made_of.get(name, set[str]()) for name in used))
-            if isinstance(value, Binary) and value.op == "+" and used <= parts:
+            if whole is not None and isinstance(value, Binary) and value.op == "+" and used <= parts:
                 parts.add(target)
-                env[target] = sums
+                env[target] = whole
             elif len(made_of[target]) > 1 and len(used & env.keys()) > 1:
                 return None  # changed parts are combined: how is what is to be found out
             elif (found := _value(value, env, sizes)) is not None:
@@ -107,8 +139,18 @@ def epilogue(core: Kernel, tensor: str, sums: Floats, inputs: Inputs, sizes: Map
             stored = env.get(stmt.value.name)
             if stored is None:
                 return None
-            wanted = np.broadcast_to(np.asarray(stored, np.float64), sums.shape)
-    return sums if wanted is None else wanted
+            shape = next(iter(sums.values())).shape
+            wanted = np.broadcast_to(np.asarray(stored, np.float64), shape)
+    return whole if wanted is None else wanted
+
+
+def _opened(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements of a block or, on a persistent grid, of a tile."""
+    return tuple(s for outer in body for s in (outer.body if _of_tiles(outer) else (outer,)))
+
+
+def _of_tiles(stmt: Stmt) -> TypeGuard[For]:
+    return isinstance(stmt, For) and stmt.kind == "tiles"
 
 
 _BINARY: Mapping[str, Callable[..., Floats]] = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +21,19 @@ from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
 from argus.dsl.smt.discharge import Witness
 from argus.dsl.smt.flow import reaches_output
+from argus.dsl.smt.inputs import integers
 from argus.dsl.smt.reference import outputs
+from argus.dsl.tags.contract import assumptions
 from argus.dsl.tags.obligations import Finding, Kind, Obligation
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[Any]
+Inputs = dict[str, Floats | float]
 Blocks = tuple[tuple[int, ...], ...] | None
 
 TOLERANCE = 1e-9  # relative to the largest magnitude; fp64 without dtype rounding
 LANES = 64
 SMALL_GRID = 6  # blocks
+MOST_ELEMENTS = 4_000_000  # of all tensors together
 MOST_EXECUTIONS = 40  # of one check; a witness that shows takes one or two
 # Schedules tried for a hazard. Happens-before is tracked under each, so the first mostly tells.
 HAZARD_POLICIES = (Policy(), Policy("earliest"), *POLICIES[3:9])
@@ -59,8 +65,11 @@ class Shown:
     element: tuple[int, ...] = ()
     wrong: int = 0
     total: int = 0
+    text: str = ""
 
     def __str__(self) -> str:
+        if self.text:
+            return f"{self.text} ({self.policy})"
         if self.fault is not None:
             return f"{self.fault.kind}: {self.fault.message} ({self.policy})"
         place = ", ".join(map(str, self.element))
@@ -93,6 +102,8 @@ class Replayer:
         shown = self._shown(program, obligation, chosen, witness.model)
         if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:
             shown = self._shown(program, obligation, None, witness.model)
+        if shown is None and witness.finding.ignored:
+            shown = self._ignoring(program, witness)
         if shown is None:
             return None
         return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
@@ -137,6 +148,23 @@ class Replayer:
         counts = [evaluate_affine(count, program.sizes) for _, count in self.blocks]
         return int(np.prod(counts, dtype=np.int64))
 
+    def _ignoring(self, program: Program, witness: Witness) -> Shown | None:
+        """Shown if other values of the tensors that should matter leave all outputs the same, and of others do not."""
+        inputs = self._inputs(program, witness.model)
+        if inputs is None or self._grid(program) > SMALL_GRID or self.executions >= MOST_EXECUTIONS:
+            return None
+        uses = {name for e in self.core.ensures for name in e.uses if name in inputs}
+        ignored = set(witness.finding.ignored)
+        first = execute(program, inputs, Policy())
+        self.executions += 3
+        same, others = (
+            execute(program, {n: -2.0 * v if n in changed else v for n, v in inputs.items()}, Policy())
+            for changed in (ignored, uses - ignored)
+        )
+        if not _equal(first, same) or _equal(first, others):
+            return None
+        return Shown(Policy(), None, text=f"other values of {', '.join(sorted(ignored))} give the same results")
+
     # --------------------------------------------------------------------------------------- executing
 
     def _program(self, model: Mapping[str, int]) -> Program | None:
@@ -148,7 +176,8 @@ class Replayer:
                 self._programs[key] = prepare(self.core, sizes)
             except KernelError:
                 return None
-        return self._programs[key]
+        program = self._programs[key]
+        return program if sum(map(math.prod, program.shapes.values())) <= MOST_ELEMENTS else None
 
     def _shown(
         self, program: Program, obligation: Obligation, blocks: Blocks, model: Mapping[str, int]
@@ -159,8 +188,11 @@ class Replayer:
         for policy in HAZARD_POLICIES if hazard else HAZARD_POLICIES[: 1 + copies]:
             if self.executions >= MOST_EXECUTIONS:
                 return None
+            inputs = self._inputs(program, model)
+            if inputs is None:
+                return None
             try:
-                outcome, inputs = self._run(program, policy, blocks, model)
+                outcome = self._run(program, policy, blocks, inputs)
             except ZeroDivisionError:
                 return None
             faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))
@@ -173,25 +205,31 @@ class Replayer:
                     return Shown(policy, faults[0])
         return None
 
-    def _run(
-        self, program: Program, policy: Policy, blocks: Blocks, model: Mapping[str, int]
-    ) -> tuple[Outcome, dict[str, Floats | float]]:
-        inputs = self._inputs(program, model)
-        integers = tuple(value for value in inputs.values() if isinstance(value, int))
-        key = (tuple(program.sizes.items()), integers, policy, blocks)
+    def _run(self, program: Program, policy: Policy, blocks: Blocks, inputs: Inputs) -> Outcome:
+        chosen = tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in inputs.values() if _is_integer(v))
+        key = (tuple(program.sizes.items()), chosen, policy, blocks)
         if key not in self._outcomes:
             self.executions += 1
             self._outcomes[key] = execute(program, inputs, policy, blocks=blocks)
-        return self._outcomes[key], inputs
+        return self._outcomes[key]
 
-    def _inputs(self, program: Program, model: Mapping[str, int]) -> dict[str, Floats | float]:
+    def _inputs(self, program: Program, model: Mapping[str, int]) -> Inputs | None:
+        """Random numbers; integers as the contract and the witness say, None if there are none."""
         rng = np.random.default_rng(self.seed)
         made = dict[str, "Floats | float"]()
-        for name, shape in program.shapes.items():
-            if name not in program.written:
+        read = {name: shape for name, shape in program.shapes.items() if name not in program.written}
+        whole = {name: shape for name, shape in read.items() if program.tensors[name].dtype == "i32"}
+        for name, shape in read.items():
+            if name not in whole:
                 made[name] = rng.standard_normal(shape)
         for name, param in program.scalars.items():
             made[name] = model.get(name, 1) if param.dtype == "i32" else float(rng.uniform(0.5, 1.5))
+        if whole:
+            given = program.sizes | {name: v for name, v in made.items() if isinstance(v, int)}
+            chosen = integers(assumptions(self.core), whole, given, model, rng)
+            if chosen is None:
+                return None
+            made |= chosen
         return made
 
     # --------------------------------------------------------------------------------------- comparing
@@ -200,7 +238,7 @@ class Replayer:
         self,
         program: Program,
         outcome: Outcome,
-        inputs: Mapping[str, Floats | float],
+        inputs: Inputs,
         policy: Policy,
         blocks: Blocks,
     ) -> Shown | None:
@@ -219,6 +257,14 @@ class Replayer:
                 first = tuple(int(i) for i in np.argwhere(bad)[0])
                 return Shown(policy, None, name, first, int(bad.sum()), int(compared.sum()))
         return None
+
+
+def _equal(x: Outcome, y: Outcome) -> bool:
+    return all(np.array_equal(v, y.outputs[name], equal_nan=True) for name, v in x.outputs.items())
+
+
+def _is_integer(value: Floats | float) -> bool:
+    return value.dtype.kind == "i" if isinstance(value, np.ndarray) else isinstance(value, int)
 
 
 def _sizes(param: TensorParam) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import z3 as _untyped_z3  # pyright: ignore[reportMissingTypeStubs]
@@ -16,8 +16,11 @@ from argus.dsl.layout.affine import (
     Ge,
     Ne,
     Or,
+    application,
     evaluate_formula,
+    formula_atoms,
     formula_variables,
+    function_of,
 )
 
 z3: Any = _untyped_z3
@@ -27,6 +30,7 @@ EFFORT = 4_000_000
 SIZE_LIMIT = 2**31
 
 Model = dict[str, int]
+About = Callable[[Atom], Iterable[Formula]]  # what is assumed of a function's value at one place
 
 
 class Undecided(Exception):
@@ -36,12 +40,17 @@ class Undecided(Exception):
 class Door:
     """A solver over size symbols with the kernel's preconditions asserted; questions come on top of them.
 
-    Floor divisions by constants become a quotient with two linear bounds: Z3 times out on `div` and `mod`.
+    Floor divisions by constants become a quotient with two linear bounds: Z3 times out on `div` and `mod`. Unknown
+    functions come with what `about` says of their values.
     """
 
-    def __init__(self, sizes: Sequence[str], preconditions: Iterable[Formula]) -> None:
+    def __init__(
+        self, sizes: Sequence[str], preconditions: Iterable[Formula], about: About = lambda atom: (),
+    ) -> None:  # fmt: skip
         self._solver: Any = z3.Solver()
         self._solver.set("rlimit", EFFORT)
+        self._about = about
+        self._met: set[str] = set()
         self._known: dict[str, Any] = {}
         self._pending: list[Any] = []
         self._answers: dict[frozenset[Formula], bool] = {}
@@ -91,9 +100,13 @@ class Door:
             if self._solver.check() != z3.sat:
                 return None
             names = sorted(frozenset[str]().union(*(formula_variables(f) for f in formulas)) | set(self.sizes))
-            ordered = [*dict.fromkeys(n for n in order if n in self._known), *(n for n in names if n not in order)]
+            ordered: list[str | Atom] = [
+                *dict.fromkeys(n for n in order if n in self._known),
+                *(n for n in names if n not in order),
+            ]
+            ordered += dict.fromkeys(a for f in formulas for a in formula_atoms(f) if a.kind == "app")
             model = self._values(self._solver.model(), ordered)
-            for name in ordered:
+            for name in (n for n in ordered if isinstance(n, str)):
                 model = self._least(name, model, ordered)
             if not all(evaluate_formula(f, model) for f in formulas):
                 raise Undecided("the solver's model does not satisfy the formulas")
@@ -113,7 +126,7 @@ class Door:
         finally:
             self._solver.pop()
 
-    def _least(self, name: str, model: Model, names: Sequence[str]) -> Model:
+    def _least(self, name: str, model: Model, names: Sequence[str | Atom]) -> Model:
         """Fix a variable at its least value, found by bisection from below."""
         symbol = self._variable(name)
         low, high = min(0, model[name]), model[name]
@@ -132,8 +145,21 @@ class Door:
         self._solver.add(symbol == high)
         return model
 
-    def _values(self, model: Any, names: Iterable[str]) -> Model:  # noqa: ANN401
-        return {n: model.eval(self._variable(n), model_completion=True).as_long() for n in names}
+    def _values(self, model: Any, names: Iterable[str | Atom]) -> Model:  # noqa: ANN401
+        """Values of variables, and of applications under their text with numbers for arguments."""
+        out = Model()
+        for name in names:
+            if isinstance(name, str):
+                out[name] = self._integer(model, self._variable(name))
+            else:
+                args = tuple(Affine(self._integer(model, self._affine(a))) for a in name.args)
+                out[str(application(function_of(name), args))] = self._integer(model, self._atom(name))
+        self._pending.clear()  # they are defined already
+        self._met.clear()
+        return out
+
+    def _integer(self, model: Any, term: Any) -> int:  # noqa: ANN401
+        return model.eval(term, model_completion=True).as_long()
 
     # ------------------------------------------------------------------------------------- translation
 
@@ -142,6 +168,7 @@ class Door:
         for definition in self._pending:
             self._solver.add(definition)
         self._pending.clear()
+        self._met.clear()
 
     def _variable(self, name: str) -> Any:  # noqa: ANN401
         if name not in self._known:
@@ -159,6 +186,8 @@ class Door:
             return self._variable(atom.text)
         if atom.truth is not None:
             return z3.If(self._formula(atom.truth), z3.IntVal(1), z3.IntVal(0))
+        if atom.kind == "app":
+            return self._application(atom)
         left, right = (self._affine(x) for x in atom.args)
         match atom.kind:
             case "//":
@@ -176,6 +205,14 @@ class Door:
                 return z3.If(left <= right, left, right)
             case _:
                 return z3.If(left >= right, left, right)
+
+    def _application(self, atom: Atom) -> Any:  # noqa: ANN401
+        """A function of integers, with what is assumed of its value here."""
+        integers = [z3.IntSort()] * (len(atom.args) + 1)
+        if atom.text not in self._met:
+            self._met.add(atom.text)
+            self._pending += [self._formula(f) for f in self._about(atom)]
+        return z3.Function(function_of(atom), *integers)(*(self._affine(a) for a in atom.args))
 
     def _formula(self, f: Formula) -> Any:  # noqa: ANN401
         match f:

@@ -46,6 +46,7 @@ from argus.dsl.layout import Expr, Uniform
 from argus.dsl.layout.affine import Affine, ge, var
 from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Context, Oracle, Site, block_all
+from argus.dsl.tags.contract import assumptions
 from argus.dsl.tags.control import branch, repeat, split_range
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Same, Top
@@ -100,7 +101,7 @@ class _Walker:
             kernel, types, oracle, sites, registry,
             reduced_axes=frozenset(o.axis for e in kernel.ensures for o in e.over),
             written_tensors=written & frozenset(types.params),
-            guarded=_guarded(kernel),
+            guarded=_guarded(kernel), assumptions=assumptions(kernel),
         )  # fmt: skip
         self.blocks: list[tuple[str, Affine]] = []
         self._later: list[tuple[Stmt, ...]] = []  # what follows in each enclosing block

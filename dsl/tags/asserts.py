@@ -8,11 +8,12 @@ import numpy as np
 
 from argus.dsl.ir import AssertMatch, Component, Ref
 from argus.dsl.layout.affine import ne, negation
-from argus.dsl.tags.columns import Column, column, differences, values_of
+from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.context import Context, Site
+from argus.dsl.tags.contract import applied
 from argus.dsl.tags.domain import Same, Tile, Top
 from argus.dsl.tags.obligations import Finding
-from argus.dsl.tags.slips import slip
+from argus.dsl.tags.slips import Fix, slip
 from argus.dsl.tags.state import State
 from argus.dsl.tags.values import as_tile
 
@@ -35,7 +36,7 @@ def assert_match(cx: Context, state: State, site: Site, stmt: AssertMatch) -> No
         _differ(cx, state, site, left, right)
         return
     for d in differences(left, right):
-        fix_class, fix = slip(cx, stmt.y.axis, d, [(s.name, s.tile, s.column) for s in (x, y)], y.tile)
+        fix_class, fix = _fix(cx, stmt, d, x, y)
         want, got = cx.shown(d.want, state), cx.shown(d.got, state)
         finding = Finding(
             f"{stmt.x.axis} = {want} on the left, {stmt.y.axis} = {got} on the right", stmt.span, cx.loops(),
@@ -43,6 +44,12 @@ def assert_match(cx: Context, state: State, site: Site, stmt: AssertMatch) -> No
             total=int(d.where.size), fix_class=fix_class, fix=fix,
         )  # fmt: skip
         cx.must(obligation, state, negation(d.bad), "table", lambda finding=finding: finding)
+
+
+def _fix(cx: Context, stmt: AssertMatch, d: Difference, x: _Sided, y: _Sided) -> Fix:
+    if stmt.x.function is None and stmt.y.function is None:
+        return slip(cx, stmt.y.axis, d, [(s.name, s.tile, s.column) for s in (x, y)], y.tile)
+    return "stage off by n", f"read {stmt.y.axis} where {stmt.x.axis} says"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +63,6 @@ class _Sided:
 
 
 def _component(cx: Context, state: State, node: Component) -> _Sided:
-    if node.function is not None:
-        raise _Undecided(f"{node.function}(...) in an assertion is outside this slice of the checker")
     assert isinstance(node.src, Ref)
     frag = state.frags[node.src.name]
     tile = as_tile(cx, frag)
@@ -71,6 +76,8 @@ def _component(cx: Context, state: State, node: Component) -> _Sided:
     found = column(tile.codes, node.axis, cx.store, state.reduce)
     if found is None:
         raise _Undecided(f"{node.src.name} carries no tag {node.axis}")
+    if node.function is not None:
+        found = applied(cx.assumptions, node.function, found)
     return _Sided(node.src.name, tile, found, _axis_names(cx, tile))
 
 

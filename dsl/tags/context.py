@@ -9,18 +9,19 @@ from typing import Protocol
 import numpy as np
 
 from argus.dsl.diagnostics import Hop, Span
-from argus.dsl.ir import Assign, Kernel, Shared, Stmt, TensorParam
+from argus.dsl.ir import Assign, Kernel, Shared, Stmt, TensorParam, View
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Expr, FragMap
 from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
 from argus.dsl.tags.banks import Access, Direction, run_of
+from argus.dsl.tags.contract import Assumptions
 from argus.dsl.tags.domain import ELEMENT_BITS, Acc, Fragment, Ints, Store, Tile
 from argus.dsl.tags.obligations import NEVER, Finding, Goal, Holds, Obligation, Registry, Tier
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tables import NoTable, Places, places
-from argus.dsl.tags.views import GlobalView, Outside, SharedViews, byte_offsets, global_view, root
+from argus.dsl.tags.views import Gathered, GlobalView, Outside, SharedViews, byte_offsets, global_view, root
 
 
 class Oracle(Protocol):
@@ -69,6 +70,7 @@ class Context:
     written_tensors: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()  # buffers that are filled under some condition
     shared_views: SharedViews = field(init=False)
+    assumptions: Assumptions = field(default_factory=Assumptions)
     part: Part | None = None  # of a range that the blocks of a tile share out
     accesses: dict[tuple[object, ...], Access] = field(default_factory=dict[tuple[object, ...], Access])
     _offsets: dict[str, Ints] = field(default_factory=dict[str, Ints])
@@ -134,9 +136,9 @@ class Context:
     def buffer(self, name: str) -> Shared:
         return self.types.buffers[name]
 
-    def global_view(self, view: object) -> GlobalView:
-        tensor = self.types.params[root(view)]  # pyright: ignore[reportArgumentType]
-        return global_view(view, tensor, self.evaluate)  # pyright: ignore[reportArgumentType]
+    def global_view(self, view: View, gathered: Gathered | None = None) -> GlobalView:
+        """Coordinates of a view of a tensor; without `gathered`, rows that are picked are outside the slice."""
+        return global_view(view, self.types.params[root(view)], self.evaluate, gathered)
 
     def byte_offsets(self, buffer: str) -> Ints:
         """Byte offset in the buffer of each of its cells."""

@@ -86,6 +86,7 @@ class Value:
         changed: Something was done to the sums since, so nothing may be added to them any more.
         top: Why nothing is known of the tags; empty when they are known.
         claimed: Some component was claimed by `tag`.
+        integers: The tensor of integers whose elements these are, as they lie there; empty for all other data.
         span: Where the value was made.
     """
 
@@ -97,6 +98,7 @@ class Value:
     changed: bool = False
     top: str = ""
     claimed: bool = False
+    integers: str = ""
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -120,7 +122,7 @@ class Side:
 class Acc:
     """An accumulator: free coordinates along its rows and columns, and what was summed.
 
-    `pad` and `changed` are as in `Value`.
+    `pad` and `changed` are as in `Value`; `pair` has the origins of the two sides of its products.
 
     `done` holds the terms of finished loop phases, `open` those since; both grow only at the end, so that a loop can
     tell what one iteration added.
@@ -132,6 +134,7 @@ class Acc:
     origins: frozenset[str] = frozenset()
     pad: float | None = 0.0
     changed: bool = False
+    pair: tuple[frozenset[str], frozenset[str]] | None = None
     done: tuple[Term, ...] = ()
     open: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)

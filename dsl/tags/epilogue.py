@@ -12,6 +12,7 @@ from argus.dsl.layout.affine import Affine, Formula, conjunction, ge, negation, 
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Acc, Fragment, Term, Tile, Top, Value, Window, substitute_term
+from argus.dsl.tags.lookup import looked_up
 from argus.dsl.tags.obligations import POINTS, Box, CoversOnce, Finding, Goal, Holds, Obligation
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State, Write
@@ -109,8 +110,23 @@ class _Store:
             for value in values:
                 self._check_windows(value, number, axis)
         extra = {c.axis for v in values for c in v.comps} - set(self.ensures.index)
-        if extra:
+        if extra := {axis for axis in extra if not self._check_lookup(tile, axis)}:
             self._violated(f"the stored elements still vary with {', '.join(sorted(extra))}", "k incomplete")
+
+    def _check_lookup(self, tile: Tile, axis: str) -> bool:
+        """Whether the contract says where along an axis to read: where, is checked then."""
+        found = looked_up(self.cx, self.state, axis, self.ensures, tile)
+        for want, got in found or ():
+            for d in differences(want, got):
+                wanted, stored = self.cx.shown(d.want, self.state), self.cx.shown(d.got, self.state)
+                finding = Finding(
+                    f"{axis} = {stored} where the contract wants {wanted}", self.site.span, self.cx.loops(),
+                    element=d.first, want=wanted, got=stored, component=axis,
+                    producer=self.cx.origin_span(tile, d.first), wrong=d.count, total=int(d.where.size),
+                    fix_class="stage off by n", matters=(self._in_range(d.first),),
+                )  # fmt: skip
+                self.cx.must(self.epilogue, self.state, negation(d.bad), "table", lambda finding=finding: finding)
+        return found is not None
 
     def _destination(self, number: int) -> Column:
         """The coordinate of each element of the view along one axis of the tensor."""
@@ -179,7 +195,9 @@ class _Store:
         if value.origins != want:
             parts = [("without", sorted(want - value.origins)), ("from", sorted(value.origins - want))]
             made = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
-            self._violated(f"the stored elements were made {made}", "operand transposed")
+            finding = self._finding(f"the stored elements were made {made}", "operand transposed")
+            finding = replace(finding, ignored=tuple(sorted(want - value.origins)))
+            self.cx.violated(self.epilogue, self.state, "table", lambda: finding)
 
     def _check_sums(self, value: Value) -> None:
         """Each reduced coordinate of the contract, once."""

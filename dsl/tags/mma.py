@@ -83,10 +83,11 @@ class _Mma:
         rows, cols = self._free(left, {axis}), self._free(right, {axis, *batch})
         self._check_kept("row", acc.rows, rows, left)
         self._check_kept("column", acc.cols, cols, right)
-        origins = acc.origins.union(*(v.origins for v in (*left.values, *right.values)))
+        pair = self._check_pair(acc, left, right)
+        origins = acc.origins.union(*pair)
         return replace(
             acc, rows=acc.rows or rows, cols=acc.cols or cols, origins=origins,
-            pad=acc.pad if _zero(left) and _zero(right) else None,
+            pair=pair, pad=acc.pad if _zero(left) and _zero(right) else None,
             open=_with_term(acc.open, _term(left, right, axis)), span=self.span,
         )  # fmt: skip
 
@@ -108,7 +109,7 @@ class _Mma:
                 )
                 self._fail(text, "lane map", x, "make both operands for this accumulator, with the same pack")
 
-    def _fail(self, text: str, fix_class: FixClass, x: Tile | None, fix: str = "") -> None:
+    def _fail(self, text: str, fix_class: FixClass | None, x: Tile | None, fix: str = "") -> None:
         producer = None if x is None else self.cx.origin_span(x)
         finding = Finding(text, self.span, self.cx.loops(), producer=producer, fix_class=fix_class, fix=fix)
         self.cx.violated(self.obligation, self.state, "table", lambda: finding)
@@ -193,6 +194,22 @@ class _Mma:
             if found:
                 raise _Failed
         return frozenset(batch)
+
+    def _check_pair(self, acc: Acc, a: _Operand, b: _Operand) -> tuple[frozenset[str], frozenset[str]]:
+        """One accumulator sums products of the same two sources: coordinates do not tell tensors of one shape apart."""
+        pair = (self._origins(a), self._origins(b))
+        for x, old, new in zip((a, b), acc.pair or pair, pair, strict=True):
+            if old != new:
+                text = f"operand {x.name!r} comes from {_listed(new)}, and from {_listed(old)} in earlier products"
+                self._fail(text, None, x.tile, "sum products of the same tensors in one accumulator")
+        return pair
+
+    def _origins(self, x: _Operand) -> frozenset[str]:
+        kinds = dict.fromkeys(v.origins for v in x.values)
+        if len(kinds) > 1:
+            text = f"operand {x.name!r} is made from {' and '.join(_listed(k) for k in kinds)}, in different elements"
+            self._fail(text, None, x.tile)
+        return next(iter(kinds))
 
     def _free(self, x: _Operand, without: set[str]) -> domain.Side:
         """The components other than these, along the operand's rows; they must not vary along k."""

@@ -43,6 +43,7 @@ class Finding:
         want, got: Tag component `component`, wanted and found.
         matters: Conditions under which the mistake shows in an output, the strongest first.
         wrong, total: How many elements are wrong.
+        ignored: Tensors that the outputs should depend on and do not.
         fix_class, fix: See `Counterexample`.
     """
 
@@ -65,6 +66,7 @@ class Finding:
     wrong: int | None = None
     total: int | None = None
     pattern: str = ""
+    ignored: tuple[str, ...] = ()
     fix_class: FixClass | None = None
     fix: str = ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from argus.dsl.ir import AtomicAdd, CopyAsync, Operand, Ref, Store, View
+from argus.dsl.ir import Assign, AtomicAdd, CopyAsync, Operand, Ref, Store, View
 from argus.dsl.ir.types import DTYPE_BYTES, FragType
 from argus.dsl.layout import OperandMap
 from argus.dsl.layout.affine import FALSE, Formula
@@ -12,6 +12,7 @@ from argus.dsl.tags.access import Touch, copy_shared, read_shared, write_shared
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Acc, Fragment, Ints, Same, Tile, Top, Value
 from argus.dsl.tags.epilogue import store_output
+from argus.dsl.tags.gather import integer, rows_of
 from argus.dsl.tags.mma import k_depth
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.state import State
@@ -22,7 +23,7 @@ from argus.dsl.tags.views import Cells, GlobalView, Need, Outside, root
 def load(cx: Context, state: State, site: Site, view: View, made: FragType) -> Fragment:
     """`load(view, map=)`."""
     if not made.shape:
-        raise Outside("a loaded scalar")
+        return _scalar(cx, state, site, view, made)
     if root(view) in cx.types.params:
         at = _global(cx, state, site, view)
         return Tile(global_codes(cx, at, at.shape, site.span), made)
@@ -32,6 +33,17 @@ def load(cx: Context, state: State, site: Site, view: View, made: FragType) -> F
     places = cx.places(made)
     cx.note_access(site, cells.buffer, cells.flat, made, direction="read")
     return read_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), made.shape, made)
+
+
+def _scalar(cx: Context, state: State, site: Site, view: View, made: FragType) -> Fragment:
+    """One element, the same in every lane; an integer may serve as an index from here on."""
+    if root(view) not in cx.types.params:
+        raise Outside("a scalar loaded from shared memory")
+    _global(cx, state, site, view)
+    if made.dtype == "i32":
+        assert isinstance(site.stmt, Assign)
+        cx.env[site.stmt.targets[0]] = integer(cx, view)
+    return Same(made)
 
 
 def operand(cx: Context, state: State, site: Site, value: Operand, made: FragType) -> Fragment:
@@ -119,7 +131,7 @@ def copy_async(cx: Context, state: State, site: Site, stmt: CopyAsync) -> None:
 
 
 def _global(cx: Context, state: State, site: Site, view: View) -> GlobalView:
-    at = cx.global_view(view)
+    at = cx.global_view(view, lambda name: rows_of(cx, state, name))
     _needs(cx, state, site, at.needs)
     return at
 

@@ -31,14 +31,21 @@ def global_codes(cx: Context, view: GlobalView, shape: tuple[int, ...], span: Sp
     """Codes of the elements that a load of this view gives."""
     tensor = view.tensor
     comps = list[Comp]()
+    picked = list[Window]()
     for edge_number, edge in enumerate(view.edges):
         strides = tuple(int(i == edge_number) for i in range(len(shape)))
+        if edge.pick is not None:
+            rows = cx.store.tables[cx.store.grid(shape, strides)]
+            comps += edge.pick.comps(tensor.axes[edge.axis], edge, rows, cx.store)
+            picked += edge.pick.windows(edge)
+            continue
         comps.append(Comp(tensor.axes[edge.axis], edge.base, cx.store.grid(shape, strides)))
     for axis, at in view.fixed:
         comps.append(Comp(tensor.axes[axis], at, cx.store.grid(shape, (0,) * len(shape))))
     named = tuple(sorted((c for c in comps if c.axis), key=lambda c: c.axis))
-    windows = tuple(w for w in view.axis_windows() if w.axis)
-    value = Value(frozenset((tensor.name,)), named, windows, view.pad, span=span)
+    windows = (*(w for w in view.axis_windows() if w.axis), *picked)
+    integers = tensor.name if tensor.dtype == "i32" and len(tensor.axes) == 1 else ""
+    value = Value(frozenset((tensor.name,)), named, windows, view.pad, integers=integers, span=span)
     if tensor.name in cx.written_tensors:
         value = replace(value, top=f"line {span.line} reads {tensor.name}, which this kernel writes")
     return cx.store.codes(value, shape)
@@ -117,7 +124,8 @@ def _one_operand(cx: Context, made: FragType, frag: Fragment, *, keeps_zero: boo
         return replace(frag, type=made)
 
     def change(value: Value) -> Value:
-        return replace(value, pad=value.pad if keeps_zero else None, changed=value.changed or bool(value.reduced))
+        pad, changed = value.pad if keeps_zero else None, value.changed or bool(value.reduced)
+        return replace(value, pad=pad, changed=changed, integers="")
 
     return Tile(_changed(cx, frag.codes, change), made)
 
@@ -204,6 +212,6 @@ def claimed(cx: Context, frag: Fragment, components: dict[str, Affine]) -> Fragm
         size = len(cx.store.tables[value.comps[0].table]) if value.comps else tile.codes.size
         zero = cx.store.table(np.zeros(size, np.int64))
         comps = {c.axis: c for c in value.comps} | {a: Comp(a, base, zero) for a, base in components.items()}
-        return replace(value, comps=tuple(comps[a] for a in sorted(comps)), claimed=True)
+        return replace(value, comps=tuple(comps[a] for a in sorted(comps)), claimed=True, integers="")
 
     return Tile(_changed(cx, tile.codes, claim), tile.type)

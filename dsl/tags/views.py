@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from argus.dsl.ir import At, Cols, Ref, Rows, Shared, TensorParam, TileAt, Transposed, View
+from argus.dsl.ir import At, Cols, Gather, Ref, Rows, Shared, TensorParam, TileAt, Transposed, View
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Expr
 from argus.dsl.layout.affine import TRUE, Affine, Formula, conjunction, ge
-from argus.dsl.tags.domain import Ints, Window
+from argus.dsl.tags.domain import Comp, Ints, Store, Window
 
 Evaluate = Callable[[Expr], Affine]
 
@@ -136,13 +137,39 @@ def byte_offsets(buffer: Shared) -> Ints:
 # --------------------------------------------------------------------------------------------- global
 
 
+class Pick(Protocol):
+    """What a vector of integers picks: see `argus.dsl.tags.gather`."""
+
+    @property
+    def length(self) -> int: ...
+
+    def windows(self, edge: Edge) -> tuple[Window, ...]:
+        """Where elements that lie along `edge` are data."""
+        ...
+
+    def needs(self, extent: Affine) -> tuple[Need, ...]:
+        """What must hold for all that it picks to lie within an extent."""
+        ...
+
+    def comps(self, axis: str, edge: Edge, rows: Ints, store: Store) -> tuple[Comp, ...]:
+        """The components of elements that lie in these rows of the view, as places along `edge`."""
+        ...
+
+
+Gathered = Callable[[str], Pick]
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One dimension of a view of a tensor: elements `base` to `base + extent - 1` of tensor axis `axis`."""
+    """One dimension of a view of a tensor: elements `base` to `base + extent - 1` of tensor axis `axis`.
+
+    With a `pick`, those are places in a vector of integers, which tell the elements of the axis.
+    """
 
     axis: int
     base: Affine
     extent: Affine
+    pick: Pick | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,35 +207,47 @@ class GlobalView:
         return tuple(Window(self.tensor.axes[axis], lo, hi) for axis, lo, hi in self.windows)
 
 
-def global_view(view: View, tensor: TensorParam, evaluate: Evaluate) -> GlobalView:
-    """Coordinates of a view of a tensor parameter."""
+def global_view(view: View, tensor: TensorParam, evaluate: Evaluate, gathered: Gathered | None = None) -> GlobalView:
+    """Coordinates of a view of a tensor parameter; `gathered` tells what a vector of integers picks."""
     match view:
+        case Gather(src=src, index=index) if gathered is not None and isinstance(index, Ref):
+            inner = global_view(src, tensor, evaluate, gathered)
+            first = inner.edges[0]
+            if first.pick is not None or first.base != Affine() or first.extent != evaluate(tensor.shape[first.axis]):
+                raise Outside("a gather from a part of a tensor")
+            pick = gathered(index.name)
+            edges = (Edge(first.axis, Affine(), Affine(pick.length), pick), *inner.edges[1:])
+            windows = tuple(w for w in inner.windows if w[0] != first.axis)
+            needs = (*inner.needs, *pick.needs(first.extent))
+            return replace(inner, edges=edges, windows=windows, needs=needs)
         case Ref():
             edges = tuple(Edge(i, Affine(), evaluate(extent)) for i, extent in enumerate(tensor.shape))
             windows = tuple((e.axis, Affine(), e.extent) for e in edges)
             return GlobalView(tensor, edges, (), windows, 0.0, ())
         case Transposed(src=src):
-            inner = global_view(src, tensor, evaluate)
+            inner = global_view(src, tensor, evaluate, gathered)
             return replace(inner, edges=(inner.edges[1], inner.edges[0], *inner.edges[2:]))
         case TileAt(src=src, shape=shape, index=index, pad=pad):
-            inner = global_view(src, tensor, evaluate)
+            inner = global_view(src, tensor, evaluate, gathered)
             edges, windows = list[Edge](), list(inner.windows)
             for edge, size, i in zip(inner.edges, shape, index, strict=True):
                 window = (edge.axis, edge.base, edge.base + edge.extent)
-                if window not in windows:
+                if edge.pick is None and window not in windows:
                     windows.append(window)
-                edges.append(Edge(edge.axis, edge.base + evaluate(i) * size, Affine(size)))
+                edges.append(replace(edge, base=edge.base + evaluate(i) * size, extent=Affine(size)))
             return replace(inner, edges=tuple(edges), windows=tuple(windows), pad=pad)
         case At(src=src, index=index):
-            inner = global_view(src, tensor, evaluate)
+            inner = global_view(src, tensor, evaluate, gathered)
             first, at = inner.edges[0], evaluate(index)
+            if first.pick is not None:
+                raise Outside("one row of a gather")
             need = _inside(at, Affine(1), first.extent, f"index {at}")
             fixed = (*inner.fixed, (first.axis, first.base + at))
             return replace(inner, edges=inner.edges[1:], fixed=fixed, needs=(*inner.needs, *need))
         case Rows(src=src, start=start, count=count):
-            return _part(global_view(src, tensor, evaluate), 0, evaluate(start), count, "rows")
+            return _part(global_view(src, tensor, evaluate, gathered), 0, evaluate(start), count, "rows")
         case Cols(src=src, start=start, count=count):
-            return _part(global_view(src, tensor, evaluate), 1, evaluate(start), count, "columns")
+            return _part(global_view(src, tensor, evaluate, gathered), 1, evaluate(start), count, "columns")
         case _:
             raise Outside(f"the view {type(view).__name__}")
 
@@ -217,7 +256,7 @@ def _part(inner: GlobalView, axis: int, start: Affine, count: int, word: str) ->
     edge = inner.edges[axis]
     need = _inside(start, Affine(count), edge.extent, f"{word} {start} to {start + (count - 1)}")
     edges = list(inner.edges)
-    edges[axis] = Edge(edge.axis, edge.base + start, Affine(count))
+    edges[axis] = replace(edge, base=edge.base + start, extent=Affine(count))
     return replace(inner, edges=tuple(edges), needs=(*inner.needs, *need))
 
 

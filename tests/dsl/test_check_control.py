@@ -59,6 +59,23 @@ SLIPS: dict[str, Slip] = {
     "every part adds all": (
         "split_rows", (("range(begin, end)", "range(cdiv(M, 64))"), ("store(", "atomic_add(")), "coverage", "atomic_",
     ),
+    # ------------------------------------------------------------------------------- gathers and experts
+    "the tokens of another block": ("moe_up", (("slot.tile(64)[bs]", "slot.tile(64)[bs + 1]"),), "epilogue", "store("),
+    "rows beyond the index": (
+        "moe_up", (("x.tile(64, 64)[0, kt + 1]", "x.tile(64, 64)[1, kt + 1]"),), "conformity", "g += mma",
+    ),
+    "the expert of another block": ("moe_up", (("expert[bs]\n", "expert[bs // 2]\n"),), "epilogue", "store("),
+    "always the first expert": ("moe_up", (("expert[bs]\n", "expert[0]\n"),), "written", "assert_match"),
+    "an expert out of range": ("moe_up", (("expert[b] < E, ", ""),), "bounds", "Wg[e]"),
+    "a token out of range": ("moe_up", (("slot[s] < T, ", ""),), "bounds", "x.tile"),
+    "a token below the padding": ("moe_up", (("-1 <= slot[s], ", ""),), "bounds", "x.tile"),
+    "gate weights from the other tensor, after the first tile": (
+        "moe_up", (("copy_async(nx.Gs, Wg[e]", "copy_async(nx.Gs, Wu[e]"),), "conformity", "g += mma",
+    ),
+    "the gate twice": ("moe_up", (("silu(g) * u", "silu(g) * g"),), "epilogue", "store("),
+    "up weights of the tile before": (
+        "moe_up", (("Wu[e].tile(64, 64)[bn, kt + 1]", "Wu[e].tile(64, 64)[bn, kt]"),), "conformity", "u += mma",
+    ),
 }  # fmt: skip
 
 

@@ -1,0 +1,239 @@
+"""What `assume` says of the data: formulas over coordinates, used wherever an element they speak of turns up.
+
+An assumption holds for every value of its axes within the tensors' extents. Where a form mentions `slot[i]`, each
+assumption about `slot` is instantiated for that element; a function without a definition, `expert_of(s)`, likewise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from argus.dsl.ir import Kernel, TensorParam
+from argus.dsl.layout.affine import (
+    Affine,
+    And,
+    Atom,
+    Eq,
+    Formula,
+    Ge,
+    affine,
+    application,
+    conjunction,
+    disjunction,
+    division,
+    eq,
+    formula_atoms,
+    function_of,
+    ge,
+    ne,
+    negation,
+    product,
+    substitute_affine,
+    substitute_formula,
+    var,
+)
+from argus.dsl.tags.columns import Column
+
+BOUND = "?"  # marks the axes of an assumption: they are no symbols of the kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """`formula` holds for every value of its axes."""
+
+    formula: Formula
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """The assumptions of a kernel; `ranges` has the extent of each axis, `extents` the shape of each tensor."""
+
+    all: tuple[Assumed, ...] = ()
+    ranges: dict[str, Affine] = field(default_factory=dict[str, Affine])
+    extents: dict[str, tuple[Affine, ...]] = field(default_factory=dict[str, tuple[Affine, ...]])
+
+    def about(self, atom: Atom) -> Iterator[Formula]:
+        """What the assumptions say of one application."""
+        name = function_of(atom)
+        for assumed in self.all:
+            for pattern in dict.fromkeys(a for a in formula_atoms(assumed.formula) if a.kind == "app"):
+                if function_of(pattern) == name and (bound := _bound(pattern, atom)) is not None:
+                    yield from self._instance(assumed, bound)
+
+    def _instance(self, assumed: Assumed, bound: dict[str, Affine]) -> Iterator[Formula]:
+        if any(axis not in bound for axis in assumed.axes):
+            return
+        inside = (f for axis in assumed.axes for f in self._inside(axis, bound[axis]))
+        env = {axis + BOUND: form for axis, form in bound.items()}
+        yield disjunction((negation(conjunction(inside)), substitute_formula(assumed.formula, env)))
+
+    def _inside(self, axis: str, form: Affine) -> tuple[Formula, Formula]:
+        return ge(form), ge(self.ranges[axis] - form - 1)
+
+    def canonical(self, a: Affine) -> Affine:
+        """`f(s)` replaced by the tensor element that an assumption says it equals."""
+        for atom, c in a.terms:
+            if atom.kind == "app" and (same := self._definition(atom)) is not None:
+                a = a - Affine(0, ((atom, c),)) + same * c
+        return a
+
+    def _definition(self, atom: Atom) -> Affine | None:
+        for function, element in self.equations():
+            if function_of(function) == function_of(atom) and (bound := _bound(function, atom)) is not None:
+                return substitute_affine(element, {axis + BOUND: form for axis, form in bound.items()})
+        return None
+
+    def meant(self, axis: str) -> str | None:
+        """The only vector of integers that an assumption bounds by the extent of an axis: `slot[s] < T`."""
+        extent = self.ranges.get(axis)
+        parts = [p for a in self.all for p in (a.formula.parts if isinstance(a.formula, And) else (a.formula,))]
+        found = dict.fromkeys(
+            function_of(atom)
+            for part in parts if isinstance(part, Ge) and extent is not None
+            for atom, c in part.a.terms
+            if c == -1 and atom.kind == "app" and part.a + Affine(0, ((atom, 1),)) == extent - 1
+        )  # fmt: skip
+        vectors = [name for name in found if len(self.extents.get(name, ())) == 1]
+        return vectors[0] if len(vectors) == 1 else None
+
+    def elements(self, tensor: str, own: str) -> Iterator[Affine]:
+        """The elements of a vector by other axes than its own, as equations have them, then by its own."""
+        yield from (e for _, e in self.equations() if function_of(e.terms[0][0]) == tensor)
+        if own:
+            yield application(tensor, (var(own + BOUND),))
+
+    def equations(self) -> Iterator[tuple[Atom, Affine]]:
+        """Each assumption of the form `tensor[...] == f(axes)`, as the application of f and the element."""
+        for assumed in self.all:
+            if isinstance(assumed.formula, Eq):
+                terms = assumed.formula.a.terms
+                if assumed.formula.a.const == 0 and len(terms) == 2 and sorted(c for _, c in terms) == [-1, 1]:
+                    atoms = [a for a, _ in terms]
+                    for f, element in (atoms, atoms[::-1]):
+                        apps = f.kind == element.kind == "app"
+                        if apps and function_of(f) not in self.extents and function_of(element) in self.extents:
+                            yield f, Affine(0, ((element, 1),))
+
+
+def _bound(pattern: Atom, atom: Atom) -> dict[str, Affine] | None:
+    """Values of the pattern's axes that make it the atom."""
+    bound = dict[str, Affine]()
+    for want, got in zip(pattern.args, atom.args, strict=True):
+        if want.const or len(want.terms) != 1 or want.terms[0][1] != 1:
+            return None
+        (inner, _), value = want.terms[0], got
+        if inner.kind == "//" and inner.args[1].is_const:
+            # s // c is the atom's index for the first s of the group, among others.
+            value = got * inner.args[1].const
+            if inner.args[0].const or len(inner.args[0].terms) != 1 or inner.args[0].terms[0][1] != 1:
+                return None
+            inner = inner.args[0].terms[0][0]
+        if inner.kind != "var" or not inner.text.endswith(BOUND):
+            return None
+        bound[inner.text.removesuffix(BOUND)] = value
+    return bound
+
+
+def applied(known: Assumptions, function: str, column: Column) -> Column:
+    """`function` of each element of a column, in terms of tensors where an assumption defines it."""
+    return each(lambda at: known.canonical(application(function, (at,))), column)
+
+
+def each(change: Callable[[Affine], Affine], column: Column) -> Column:
+    """Each element of a column changed; equal elements are changed once."""
+    which = np.zeros(column.local.shape, np.int64) if column.which is None else column.which
+    flat = np.stack([which.ravel(), column.local.ravel()])
+    pairs, place = np.unique(flat, axis=1, return_inverse=True)
+    forms = [change(column.bases[int(w)] + int(x)) for w, x in zip(pairs[0], pairs[1], strict=True)]
+    bases = tuple(dict.fromkeys(f.without_const() for f in forms))
+    number = np.array([bases.index(f.without_const()) for f in forms])[place].reshape(column.local.shape)
+    local = np.array([f.const for f in forms])[place].reshape(column.local.shape)
+    return Column(bases, bases, number if len(bases) > 1 else None, local)
+
+
+# ------------------------------------------------------------------------------------------- reading
+
+
+def assumptions(kernel: Kernel) -> Assumptions:
+    """The assumptions of a kernel as formulas."""
+    tensors = [p for p in kernel.params if isinstance(p, TensorParam)]
+    ranges = dict[str, Affine]()
+    for tensor in tensors:
+        for axis, extent in zip(tensor.axes, tensor.shape, strict=True):
+            if axis:
+                ranges.setdefault(axis, affine(extent, {}))
+    extents = {t.name: tuple(affine(e, {}) for e in t.shape) for t in tensors}
+    found = list[Assumed]()
+    for assumption in kernel.assume:
+        tree = ast.parse(assumption.text, mode="eval").body
+        axes = tuple(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in ranges))
+        found.append(Assumed(_formula(tree, axes), axes))
+    return Assumptions(tuple(found), ranges, extents)
+
+
+def _formula(node: ast.expr, axes: tuple[str, ...]) -> Formula:
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            parts = (_formula(v, axes) for v in values)
+            return conjunction(parts) if isinstance(op, ast.And) else disjunction(parts)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return negation(_formula(operand, axes))
+        case ast.Compare(left=left, ops=ops, comparators=rest):
+            sides = [_form(x, axes) for x in (left, *rest)]
+            return conjunction(_compared(op, a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False))
+        case _:
+            return ne(_form(node, axes))
+
+
+def _compared(op: ast.cmpop, a: Affine, b: Affine) -> Formula:
+    match op:
+        case ast.Lt():
+            return ge(b - a - 1)
+        case ast.LtE():
+            return ge(b - a)
+        case ast.Gt():
+            return ge(a - b - 1)
+        case ast.GtE():
+            return ge(a - b)
+        case ast.Eq():
+            return eq(a - b)
+        case _:
+            return ne(a - b)
+
+
+def _form(node: ast.expr, axes: tuple[str, ...]) -> Affine:
+    match node:
+        case ast.Constant(value=int() as value):
+            return Affine(value)
+        case ast.Name(id=name):
+            return var(name + BOUND) if name in axes else var(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_form(operand, axes)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _combined(op, _form(left, axes), _form(right, axes))
+        case ast.Subscript(value=ast.Name(id=name), slice=index):
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            return application(name, tuple(_form(p, axes) for p in parts))
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return application(name, tuple(_form(a, axes) for a in args))
+        case _:
+            raise AssertionError(f"{ast.unparse(node)} in an assumption")
+
+
+def _combined(op: ast.operator, a: Affine, b: Affine) -> Affine:
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return product(a, b)
+        case ast.FloorDiv():
+            return division(a, b)
+        case _:
+            return a - product(division(a, b), b)

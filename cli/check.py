@@ -69,7 +69,7 @@ def check(
         case Format.json:
             print_json(report if worth is None else MutatedReport(**dict(report), mutants=worth))
         case Format.sarif:
-            typer.echo(sarif(report))
+            typer.echo(sarif(report, text))
         case Format.junit:
-            typer.echo(junit(report))
+            typer.echo(junit(report, text))
     raise typer.Exit(code=0 if report.ok else 1)

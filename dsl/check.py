@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from argus.dsl.diagnostics import CheckReport, Counterexample, ObligationReport
+from argus.dsl.diagnostics import CheckReport, Counterexample, KernelError, ObligationReport
 from argus.dsl.frontend import parse
 from argus.dsl.ir import Kernel
 from argus.dsl.ir.contract import contract_sha as sha_of
@@ -16,8 +17,8 @@ from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.ir.types import Types
 from argus.dsl.ir.verify import verify
 from argus.dsl.layout.affine import formula
-from argus.dsl.smt.discharge import settle
-from argus.dsl.smt.mend import HAZARDS, MENDABLE, mend
+from argus.dsl.smt.discharge import provable, settle
+from argus.dsl.smt.mend import Change, Key, mend
 from argus.dsl.smt.replay import Replayer, order_of
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door
@@ -30,7 +31,12 @@ from argus.dsl.transform import to_core
 
 
 def check(
-    text_or_path: str | Path, *, kernel: str | None = None, contract_sha: str | None = None, replay: bool = True
+    text_or_path: str | Path,
+    *,
+    kernel: str | None = None,
+    contract_sha: str | None = None,
+    replay: bool = True,
+    fixes: bool = True,
 ) -> CheckReport:
     """Prove every obligation of a kernel, or say what refutes it.
 
@@ -39,6 +45,7 @@ def check(
         kernel: Which kernel, if there are several.
         contract_sha: Hash of the contract that the kernel must have (`argus.dsl.ir.contract`).
         replay: Execute witnesses in the interpreter. Without, a violation is reported as unknown.
+        fixes: Try edits that would mend what is refuted, a few more checks of the kernel; verdicts do not depend on it.
 
     Raises:
         KernelError: If the text is no kernel of the language.
@@ -49,11 +56,13 @@ def check(
     text, file = (
         (Path(text_or_path).read_text("utf-8"), str(text_or_path)) if is_path else (str(text_or_path), "<kernel>")
     )
-    report = check_kernel(parse(text, file, kernel=kernel), contract_sha=contract_sha, replay=replay)
+    report = check_kernel(parse(text, file, kernel=kernel), contract_sha=contract_sha, replay=replay, fixes=fixes)
     return report.model_copy(update={"seconds": time.perf_counter() - started})
 
 
-def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: bool = True) -> CheckReport:
+def check_kernel(
+    kernel: Kernel, *, contract_sha: str | None = None, replay: bool = True, fixes: bool = True
+) -> CheckReport:
     """As `check`, on IR.
 
     Raises:
@@ -71,7 +80,7 @@ def check_kernel(kernel: Kernel, *, contract_sha: str | None = None, replay: boo
     found_sha = sha_of(kernel)
     obligations = [
         *_contract(kernel, found_sha, contract_sha),
-        *_settled(core, analysis, door, types, replay=replay and vacuous is None),
+        *_settled(core, analysis, door, types, replay=replay and vacuous is None, source=kernel if fixes else None),
     ]
     return CheckReport(
         kernel=kernel.name,
@@ -92,24 +101,59 @@ def _contradiction(core: Kernel) -> str:
     return " and ".join(show_expr(e) for e in core.where)
 
 
-def _settled(core: Kernel, analysis: Analysis, door: Door, types: Types, *, replay: bool) -> list[ObligationReport]:
+def _settled(
+    core: Kernel, analysis: Analysis, door: Door, types: Types, *, replay: bool, source: Kernel | None
+) -> list[ObligationReport]:
     blocks = tuple(name for name, _ in analysis.blocks)
     replayer = Replayer(core, analysis.blocks) if replay else None
     order = order_of(blocks, types.sizes)
-    verdicts = [(o, _verdict(o, door, replayer, order)) for o in analysis.registry.all]
-    fixes = _fixes(core, verdicts, door)
-    return [_report(o, _with_fix(v, fixes.get(o.id))) for o, v in verdicts]
+    verdicts = [(key, o, _verdict(o, door, replayer, order)) for key, o in _keyed(analysis.registry.all)]
+    fixes = _fixes(source, verdicts, door) if source is not None else {}
+    return [_report(o, _with_fix(v, fixes.get(key))) for key, o, v in verdicts]
 
 
-def _fixes(core: Kernel, verdicts: Sequence[tuple[Obligation, Verdict]], door: Door) -> dict[str, str]:
-    hazards = [(o.id, v.counterexample) for o, v in verdicts if isinstance(v, Refuted) and o.kind in HAZARDS]
-    return mend(core, hazards, door) if hazards else {}
+def _keyed(obligations: Sequence[Obligation]) -> Iterator[tuple[Key, Obligation]]:
+    """Obligations by what edits keep: kind and place, not text."""
+    count = Counter[tuple[str, int, int]]()
+    for o in obligations:
+        place = (o.kind, o.span.line, o.span.col)
+        yield (*place, count[place]), o
+        count[place] += 1
 
 
-def _with_fix(verdict: Verdict, fix: str | None) -> Verdict:
-    if fix is None or not isinstance(verdict, Refuted) or verdict.counterexample.fix_class not in MENDABLE:
+def _fixes(kernel: Kernel, verdicts: Sequence[tuple[Key, Obligation, Verdict]], door: Door) -> dict[Key, Change]:
+    refuted = [(key, v.counterexample) for key, _, v in verdicts if isinstance(v, Refuted)]
+    if not refuted:
+        return {}
+    unknown = {key: v.reason for key, _, v in verdicts if isinstance(v, Unknown)}
+    dependent = frozenset(key for key, reason in unknown.items() if reason.startswith("depends on"))
+
+    def recheck(changed: Kernel, may_fail: frozenset[Key]) -> frozenset[Key] | None:
+        try:
+            core = to_core(changed)
+            verify(core)
+            analysis = analyse(core, infer(core), door)
+        except KernelError:
+            return None
+        left = set[Key]()
+        for key, o in _keyed(analysis.registry.all):
+            if not (provable(o, door) if o.met else o.origin == "implicit"):
+                left.add(key)
+                if key not in may_fail:
+                    return None
+        return frozenset(left)
+
+    return mend(kernel, refuted, recheck, dependent=dependent, open_=frozenset(unknown) - dependent)
+
+
+def _with_fix(verdict: Verdict, change: Change | None) -> Verdict:
+    if change is None or not isinstance(verdict, Refuted):
         return verdict
-    return replace(verdict, counterexample=verdict.counterexample.model_copy(update={"fix": fix}))
+    found = verdict.counterexample
+    # Where synchronisation is missing there is nothing to say but what to put in.
+    fix = change.words if change.synchronises else found.fix
+    update = {"fix": fix, "tried": change.words, "edits": change.edits}
+    return replace(verdict, counterexample=found.model_copy(update=update))
 
 
 def _verdict(o: Obligation, door: Door, replayer: Replayer | None, order: Sequence[str]) -> Verdict:

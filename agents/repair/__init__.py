@@ -12,7 +12,7 @@ from typing import get_args
 from argus.agents.repair import indices, sites, sync
 from argus.agents.repair.discipline import disciplined, keeps_order
 from argus.agents.repair.mirror import completed
-from argus.dsl.diagnostics import Counterexample, FixClass, Span
+from argus.dsl.diagnostics import Counterexample, FixClass, Span, apply
 
 __all__ = ["blind", "candidates", "misfit", "ranked", "with_contract"]
 
@@ -94,7 +94,8 @@ def candidates(text: str, found: Counterexample, contract: str = "") -> list[str
     else:
         edits += [*mirrored[:2], *own]
     edits += [edit for listed in others for edit in listed]
-    return _fresh([*edits, *disciplined(kernel), *mirrored, *completed(kernel)], text)
+    tried = [apply(found.edits, text)] if found.edits else []
+    return _fresh([*tried, *edits, *disciplined(kernel), *mirrored, *completed(kernel)], text)
 
 
 def misfit(line: int) -> Counterexample:

@@ -3,6 +3,7 @@
 from argus.dsl.diagnostics.check_report import CheckReport, ObligationReport
 from argus.dsl.diagnostics.counterexample import Access, Counterexample, FixClass, Hop
 from argus.dsl.diagnostics.diagnostic import Code, Diagnostic, KernelError, ToolchainError
+from argus.dsl.diagnostics.edit import Edit, apply
 from argus.dsl.diagnostics.span import NOWHERE, Span
 
 __all__ = [
@@ -12,10 +13,12 @@ __all__ = [
     "Code",
     "Counterexample",
     "Diagnostic",
+    "Edit",
     "FixClass",
     "Hop",
     "KernelError",
     "ObligationReport",
     "Span",
     "ToolchainError",
+    "apply",
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, computed_field
 
 from argus.dsl.diagnostics.counterexample import Counterexample
 
 SCHEMA_VERSION = 1
+Tier = Literal["structure", "affine", "gf2", "table", "smt", "bitvector"]  # cheapest first
 
 
 class ObligationReport(BaseModel, frozen=True):
@@ -28,7 +29,7 @@ class ObligationReport(BaseModel, frozen=True):
     end_line: int
     end_col: int
     verdict: Literal["proved", "refuted", "unknown"]
-    tier: Literal["affine", "gf2", "table", "smt", "bitvector", "structure"]
+    tier: Tier
     counterexample: Counterexample | None = None
     reason: str | None = None
 
@@ -49,6 +50,7 @@ class CheckReport(BaseModel, frozen=True):
         resources: Budgets, e.g. `lds_bytes`, `accumulator_registers`.
         assumptions: Preconditions the proofs rest on, as text.
         vacuous: Why the preconditions admit no execution, if they do not.
+        widened: What the analysis gave up on, such as a loop that it did not understand, with its place.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -70,6 +72,13 @@ class CheckReport(BaseModel, frozen=True):
         """At least one obligation, all proved, preconditions satisfiable: deleting assertions must not pay."""
         return bool(self.obligations) and self.vacuous is None and self.count("proved") == len(self.obligations)
 
+    @computed_field
+    @property
+    def tiers(self) -> dict[str, int]:
+        """How many obligations each tier decided, cheapest first."""
+        counts = {tier: sum(o.tier == tier for o in self.obligations) for tier in get_args(Tier)}
+        return {tier: n for tier, n in counts.items() if n}
+
     def count(self, verdict: Literal["proved", "refuted", "unknown"]) -> int:
         return sum(o.verdict == verdict for o in self.obligations)
 
@@ -78,17 +87,20 @@ class CheckReport(BaseModel, frozen=True):
         return tuple(o.counterexample for o in self.obligations if o.counterexample is not None)
 
     def render(self, source: str) -> str:
-        """Everything that is not proved, then a one-line summary."""
+        """Everything that is not proved, everything widened, then a summary in two lines."""
         lines = source.splitlines()
         out = [o.render(lines) for o in self.obligations if o.verdict != "proved"]
         if self.vacuous:
             out.append(
                 f"{self.kernel}: preconditions contradict each other: {self.vacuous}; a vacuous proof is no proof"
             )
+        out += [f"{self.kernel}: widened: {loop}" for loop in self.widened]
         out.append(
             f"{self.kernel} ({self.target}): {self.count('proved')} of {len(self.obligations)} obligations proved, "
             f"{self.count('refuted')} refuted, {self.count('unknown')} unknown"
             + (", leaning on assumptions" if self.assumed else "")
             + f" ({self.seconds * 1e3:.0f} ms)"
         )
+        if self.tiers:
+            out.append(f"decided by {', '.join(f'{tier} {n}' for tier, n in self.tiers.items())}")
         return "\n".join(out)

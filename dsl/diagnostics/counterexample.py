@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from argus.dsl.diagnostics.edit import Edit
 from argus.dsl.diagnostics.excerpt import excerpt
 from argus.dsl.diagnostics.span import Span
 
@@ -66,7 +67,9 @@ class Counterexample(BaseModel, frozen=True):
         total_count: Out of how many.
         pattern: Where they lie, e.g. `every second k-step`.
         fix_class: The kind of edit that mends it; joins to the cards' `mistakes`.
-        fix: A concrete edit, when one is known.
+        fix: What would mend it, in words.
+        tried: Edits in words that were checked: with them the obligation holds and no other is lost.
+        edits: The same, exactly; all of them together.
     """
 
     kind: str
@@ -95,6 +98,8 @@ class Counterexample(BaseModel, frozen=True):
     pattern: str = ""
     fix_class: FixClass | None = None
     fix: str = ""
+    tried: str = ""
+    edits: tuple[Edit, ...] = ()
     replayed: str = ""
 
     def place(self) -> str:
@@ -119,9 +124,15 @@ class Counterexample(BaseModel, frozen=True):
             out.append(f"    = {self.wrong_count:,} of {self.total_count or 0:,} elements are wrong{where}")
         if self.replayed:
             out.append(f"    = replayed: {self.replayed}")
-        if self.fix_class:
-            out.append(f"    = fix: {self.fix or self.fix_class}")
+        out += self._fix()
         return "\n".join(out)
+
+    def _fix(self) -> list[str]:
+        kind = f" [{self.fix_class}]" if self.fix_class else ""
+        if self.tried and self.fix in ("", self.tried):
+            return [f"    = fix{kind}: {self.tried} (tried: then it is proved)"]
+        hint = [f"    = fix{kind}: {self.fix}"] if self.fix or self.fix_class else []
+        return [*hint, f"    = tried: {self.tried}; then it is proved"] if self.tried else hint
 
 
 def _caret(span: Span, lines: Sequence[str], note: str) -> list[str]:

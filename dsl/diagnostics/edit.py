@@ -1,0 +1,43 @@
+"""A change of kernel text, exact enough to be applied by a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import BaseModel
+
+from argus.dsl.diagnostics.span import Span
+
+
+class Edit(BaseModel, frozen=True):
+    """`new` instead of the text at `span`, or as a line of its own before or after the span's lines."""
+
+    span: Span
+    new: str
+    where: Literal["instead", "before", "after"] = "instead"
+
+    def place(self, lines: list[str]) -> tuple[Span, str]:
+        """The range to delete, which may be empty, and what to put there."""
+        if self.where == "instead":
+            return self.span, self.new
+        line = lines[self.span.line - 1]
+        indent = line[: len(line) - len(line.lstrip())]
+        at = self.span.line if self.where == "before" else self.span.end_line + 1
+        return Span(self.span.file, at, 1, at, 1), f"{indent}{self.new}\n"
+
+
+def apply(edits: Iterable[Edit], text: str) -> str:
+    """The text after the edits, whose spans do not overlap and are those of `text`."""
+    if not text.endswith("\n"):
+        text += "\n"
+    lines = text.splitlines(keepends=True)
+    plain = text.splitlines()
+    places = [edit.place(plain) for edit in edits]
+    for span, new in sorted(places, key=lambda p: (p[0].line, p[0].col), reverse=True):
+        if span.line > len(lines):
+            lines.append(new)
+            continue
+        head, tail = lines[span.line - 1][: span.col - 1], lines[span.end_line - 1][span.end_col - 1 :]
+        lines[span.line - 1 : span.end_line] = [head + new + tail]
+    return "".join(lines)

@@ -23,7 +23,7 @@ from argus.dsl.smt.cover import (
 )
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door, Model, Undecided
-from argus.dsl.tags.obligations import POINTS, Claim, CoversOnce, Finding, Goal, Holds, Obligation, WritesOnce
+from argus.dsl.tags.obligations import POINTS, CoversOnce, Finding, Goal, Holds, Obligation, WritesOnce
 
 LARGER = (33, 65, 129, 257)
 LARGEST_PROBE = 600  # sizes tried by counting, where no formula says how often something is covered
@@ -84,25 +84,8 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
 
 
 def provable(obligation: Obligation, door: Door) -> bool:
-    """Whether an obligation is proved, without looking for a witness."""
-    if obligation.blocked:
-        return False
-    try:
-        return all(door.refuted([*g.facts, *f]) for g in _distinct(obligation.goals) for f in _failures(g.claim))
-    except (Undecided, NotCountable):
-        return False
-
-
-def _failures(claim: Claim) -> list[list[Formula]]:
-    """Ways in which a claim can fail: each a conjunction.
-
-    Raises:
-        NotCountable: If no formula says how often something is covered.
-    """
-    if isinstance(claim, Holds):
-        return [[negation(claim.formula)]]
-    ways = [_violated(claim, POINTS[: len(_extents(claim))])]
-    return [*ways, *padding_summed(claim)] if isinstance(claim, CoversOnce) else ways
+    """Whether an obligation is proved; no violation is replayed."""
+    return isinstance(settle(obligation, door, None, ()), Proved)
 
 
 def _distinct(goals: Sequence[Goal]) -> list[Goal]:

@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from argus.cli.main import app
 from argus.dsl.check import check
+from argus.evals import assertions
 from argus.evals.assertions import MutantReport, judge_assertions
+from argus.evals.mutation.draw import Drawn, Mutant
 
 KERNEL = """
 @kernel(target="gfx942", waves=1)
@@ -38,9 +40,31 @@ def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
 TWO = KERNEL + KERNEL.replace("def gemm", "def other")
 
 
-@pytest.fixture(scope="module")
-def judged() -> MutantReport:
-    return judge_assertions(KERNEL, check(KERNEL), count=72, seed=1)
+# One edit each, and what notices it.
+SLIPS = {
+    "k-tile": ("spare = load(B.tile(32, 16)[bn, kt])", "spare = load(B.tile(32, 16)[bn, kt + 1])"),
+    "k-step": ('Bs.operand("b", acc, ks)', 'Bs.operand("b", acc, 0)'),
+    "trip-count": ("range(cdiv(K, 16))", "range(K // 16)"),
+    "arithmetic": ("acc += mma(x, y)", "acc = acc * 2.0"),
+    "leave-loop": ("            assert_match(x.m, x.m)\n", ""),
+}
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> MutantReport:
+    mutants = [Mutant(name, "gemm", KERNEL.replace(*slip), name) for name, slip in SLIPS.items()]
+
+    def drawn(kernels: object, *, count: int, seed: int) -> Drawn:
+        del kernels, count, seed
+        return Drawn(tuple(mutants), 0)
+
+    monkeypatch.setattr(assertions, "draw", drawn)
+    return judge_assertions(KERNEL, check(KERNEL))
+
+
+def test_mutants_keep_the_assertions_and_are_no_matter_of_arithmetic(judged: MutantReport) -> None:
+    assert judged.mutants == 3
+    assert (judged.implicit, judged.unknown) == (2, 0)
 
 
 def test_an_assertion_that_compares_a_thing_with_itself_is_weak(judged: MutantReport) -> None:
@@ -51,15 +75,21 @@ def test_an_assertion_that_compares_a_thing_with_itself_is_weak(judged: MutantRe
 
 def test_what_implicit_obligations_find_too_is_not_beyond_them(judged: MutantReport) -> None:
     operands = judged.assertions[1]
-    assert operands.kills > 0
-    assert not operands.weak
-    assert operands.beyond == 0
-    assert sum(operands.operators.values()) == operands.kills
+    assert (operands.kills, operands.beyond, operands.weak) == (1, 0, False)
+    assert operands.operators == {"k-step": 1}
 
 
 def test_data_that_no_output_uses_are_guarded_by_the_assertion_alone(judged: MutantReport) -> None:
     spare = judged.assertions[0]
-    assert 0 < spare.beyond < spare.kills  # mutants of `a` violate implicit obligations as well
+    assert (spare.kills, spare.beyond, spare.weak) == (1, 1, False)
+    assert "kills 1, 1 beyond the implicit obligations (k-tile 1)" in judged.render()
+
+
+def test_mutants_are_those_of_the_evaluation() -> None:
+    found = judge_assertions(KERNEL, check(KERNEL), count=20, seed=1)
+    assert found.mutants > 10
+    assert found.implicit > 5
+    assert found == judge_assertions(KERNEL, check(KERNEL), count=20, seed=1)
 
 
 def test_of_an_assertion_that_fails_anyhow_nothing_is_said() -> None:

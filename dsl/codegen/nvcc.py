@@ -43,7 +43,7 @@ class CudaManifest(BaseModel, frozen=True):
     """How to launch the cubin. Formulas are Python over the sizes, with `cdiv`, `min`, `max` and `sms`.
 
     Attributes:
-        maps: The first kernel parameters; then come `sizes` as 32-bit integers.
+        maps: The first kernel parameters; then come the addresses of `pointers`, then `sizes` as 32-bit integers.
         kernel_sha, files: sha256 of the kernel text, and of each file here.
     """
 
@@ -53,6 +53,7 @@ class CudaManifest(BaseModel, frozen=True):
     tensors: tuple[TensorManifest, ...]
     sizes: tuple[str, ...]
     maps: tuple[MapManifest, ...]
+    pointers: tuple[str, ...] = ()
     grid: str
     threads: int
     shared_bytes: int
@@ -132,6 +133,7 @@ def build_cuda(kernel: CudaKernel, text_sha: str, directory: Path) -> CudaArtifa
             MapManifest(name=m.name, tensor=m.tensor, dtype=m.dtype, dims=m.dims, box=m.box, swizzle=m.swizzle)
             for m in kernel.maps
         ),
+        pointers=kernel.pointers,
         grid=kernel.grid,
         threads=kernel.threads,
         shared_bytes=kernel.shared_bytes,

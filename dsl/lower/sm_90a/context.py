@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
-from argus.dsl.ir import Kernel, MBar, Node
+from argus.dsl.ir import Kernel, MBar, Node, TensorParam
 from argus.dsl.ir.types import FragType, Types
 from argus.dsl.layout import Accumulator, Expr
 from argus.dsl.lower.errors import unsupported
@@ -57,6 +58,8 @@ class Context:
         flagged: Accumulators whose first MMA overwrites them, instead of adding to zeros.
         holding: Those of them that this place of the program comes to only after an MMA.
         elected: One lane runs what is lowered.
+        groups: Which copies `commit` closes a group of.
+        pointers: Tensors that are read or written through their addresses, in order of first use.
     """
 
     kernel: Kernel
@@ -76,6 +79,8 @@ class Context:
     dtypes: set[str] = field(default_factory=set[str])
     pending: bool = False
     elected: bool = False
+    groups: Literal["tma", "cp"] = "tma"
+    pointers: dict[str, TensorParam] = field(default_factory=dict[str, TensorParam])
 
     def c(self, e: Expr, *, factor: bool = False) -> str:
         """`e` as C; as a factor, in parentheses where needed."""

@@ -21,7 +21,7 @@ from argus.dsl.lower.sm_90a.shared import MBAR_BYTES, shared_view
 
 
 def is_load(ctx: Context, s: Stmt) -> bool:
-    return isinstance(s, CopyAsync) and base(s.dst).name in ctx.types.buffers
+    return isinstance(s, CopyAsync) and s.via == "tma" and base(s.dst).name in ctx.types.buffers
 
 
 def loads(ctx: Context, copies: Sequence[CopyAsync], arrive: Arrive) -> None:

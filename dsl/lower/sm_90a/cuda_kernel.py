@@ -39,7 +39,8 @@ class CudaKernel:
         source: The translation unit; it needs `cuda.h` and `cuda_bf16.h` or `cuda_fp16.h` alone.
         threads: Exact block size.
         shared_bytes: Dynamic shared memory, alignment included.
-        maps: Tensor maps, which are the first kernel parameters, in order; `sizes` are the others, as 32-bit integers.
+        maps: Tensor maps, which are the first kernel parameters, in order.
+        pointers: Tensors whose addresses are the next parameters; `sizes` are the last, as 32-bit integers.
         params: The parameters as the author declared them.
         grid: Blocks along x.
         where: Conditions on the sizes that a launch tests, together with: every size is at least 1.
@@ -56,3 +57,4 @@ class CudaKernel:
     grid: str
     where: tuple[str, ...]
     lines: tuple[int, ...]
+    pointers: tuple[str, ...] = ()

@@ -8,13 +8,15 @@ four matrices is stored transposed: then the address of row j of matrix i is tha
 from __future__ import annotations
 
 from argus.dsl.ir import AsOperand, Cast, Ref, Store, Transposed
-from argus.dsl.layout import ZERO, Accumulator, OperandMap
+from argus.dsl.layout import ZERO, Accumulator, Linear, OperandMap
 from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.facts import constant, resolve
+from argus.dsl.lower.sm_90a import chunks, mma_sync
 from argus.dsl.lower.sm_90a.context import Context, Registers
 from argus.dsl.lower.sm_90a.expr import c_name
 from argus.dsl.lower.sm_90a.mma import address
 from argus.dsl.lower.sm_90a.shared import SharedView, row_bytes, shared_view
+from argus.dsl.targets.atoms import ATOMS
 
 STEP = 16  # columns of one stmatrix.x4
 PAIRS = 4  # registers of one
@@ -31,10 +33,20 @@ def cast(ctx: Context, target: str, node: Cast) -> None:
     ctx.dtypes.add(node.dtype)
     ctx.out.add(f"uint32_t {name}[{src.atoms}][{pairs}];")
     ctx.out.add("#pragma unroll")
+    if not _warpgroup(src):
+        with ctx.out.scope(f"for (int i = 0; i < {src.atoms * pairs}; ++i)"):
+            halves = f"{src.name}[i / {pairs}][i % {pairs} * 2], {src.name}[i / {pairs}][i % {pairs} * 2 + 1]"
+            ctx.out.add(f"{name}[i / {pairs}][i % {pairs}] = pair_{node.dtype}({halves});")
+        return
     with ctx.out.scope(f"for (int i = 0; i < {pairs}; ++i)"):
         for p in range(src.atoms):
             halves = f"{src.name}[{p}][2 * i], {src.name}[{p}][2 * i + 1]"
             ctx.out.add(f"{name}[{p}][i] = pair_{node.dtype}({halves});")
+
+
+def _warpgroup(registers: Registers) -> bool:
+    where = registers.type.map
+    return isinstance(where, Accumulator) and ATOMS[where.atom].warpgroup
 
 
 def as_operand(ctx: Context, target: str, node: AsOperand) -> None:
@@ -57,9 +69,11 @@ def store(ctx: Context, node: Store) -> None:
     while not isinstance(view_root, Ref):
         view_root = view_root.src
     if view_root.name not in ctx.types.buffers:
-        raise unsupported(
-            node, "stores to tensors are not lowered for sm_90a yet", 'store(…, via="tma", stage=…), or copy_async'
-        )
+        _store_direct(ctx, node, src)
+        return
+    if src is not None and isinstance(src.type.map, Linear):
+        chunks.store(ctx, node, src, shared_view(node.view, ctx.types.buffers))
+        return
     if src is None or not src.packed or not isinstance(src.type.map, Accumulator | OperandMap):
         raise unsupported(node, "only 16-bit values of an accumulator are stored yet", "convert: acc.to(bf16)")
     if isinstance(node.view, Transposed):
@@ -82,6 +96,29 @@ def _store(ctx: Context, node: Store, src: Registers, view: SharedView) -> None:
             rows = f" + {p * 64 * row_bytes(view.buffer)}" if p else ""
             registers = f"{src.name}[{p}] + {src.first + PAIRS * block}"
             ctx.out.add(f"store_matrix({place} + {row}{rows} + {column}, {registers});")
+
+
+def _store_direct(ctx: Context, node: Store, src: Registers | None) -> None:
+    """Pairs of an accumulator to a tile of a tensor, as far as they lie in it."""
+    if src is None or not src.packed or not isinstance(src.type.map, Accumulator):
+        raise unsupported(
+            node, "only 16-bit values of an accumulator are stored to tensors yet", "convert: acc.to(bf16)"
+        )
+    acc = src.type.map
+    tile = chunks.tile_of(ctx, node.view, node)
+    if ATOMS[acc.atom].warpgroup:
+        row, column, down, across = "warp % 4 * 16", "0", src.atoms, acc.n // 8
+    else:
+        (row, column), (down, across) = mma_sync.warp_origin(ctx, acc), mma_sync.part(acc)
+    r = ctx.out.named("int", "matrix_row", f"{ctx.c(tile.row)} + {row} + lane / 4")
+    c = ctx.out.named("int", "matrix_column", f"{ctx.c(tile.column)} + {column} + lane % 4 * 2")
+    for p in range(down):
+        # A warpgroup's atom is as wide as its accumulator.
+        register = f"[{p}][i]" if ATOMS[acc.atom].warpgroup else f"[{p * across} + i / 2][i % 2]"
+        ctx.out.add("#pragma unroll")
+        with ctx.out.scope(f"for (int i = 0; i < {2 * across}; ++i)"):
+            where = f"{r} + {p * ATOMS[acc.atom].m} + i % 2 * 8, {c} + i / 2 * 8, {chunks.extents(ctx, tile.tensor)}"
+            ctx.out.add(f"store_pair<{min(tile.width, 2)}>({c_name(tile.tensor.name)}, {where}, {src.name}{register});")
 
 
 def _store_transposed(ctx: Context, node: Store, src: Registers, view: SharedView) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError
-from argus.dsl.ir import Assign, Block, For, Kernel, MBar, ScalarParam, Split, TensorParam
+from argus.dsl.ir import Assign, Block, CopyAsync, For, Kernel, MBar, ScalarParam, Split, Store, TensorParam
 from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.ir.shapes import base
 from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.ir.types import Types
 from argus.dsl.layout import Expr
@@ -48,6 +51,7 @@ def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
         mbars={s.targets[0]: s.value for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, MBar)},
         barriers=_barriers(parts, kernel),
         program=parts[0],
+        groups=_groups(kernel),
     )
     _body(ctx, parts)
     head, signature = _head(ctx), _signature(ctx)
@@ -61,6 +65,7 @@ def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
         threads=kernel.waves * LANES,
         shared_bytes=memory.total,
         maps=tuple(ctx.maps.maps.values()),
+        pointers=tuple(ctx.pointers),
         sizes=types.sizes,
         params=params,
         grid=_grid(kernel),
@@ -82,6 +87,15 @@ def _parameters(kernel: Kernel, types: Types) -> tuple[ParamSpec, ...]:
             case ScalarParam():
                 raise unsupported(param, "number arguments are not lowered for sm_90a yet")
     return (*specs, *(ParamSpec(name, "size", "int32") for name in types.sizes))
+
+
+def _groups(kernel: Kernel) -> Literal["tma", "cp"]:
+    """Copies in the background that are waited for by group: either through TMA or by threads."""
+    copies = [s for s in walk_body(kernel.body) if isinstance(s, CopyAsync)]
+    threads = [s for s in copies if s.via == "cp"]
+    if threads and len(threads) < len(copies):
+        raise unsupported(threads[0], "copies by TMA and by cp.async in one kernel are not lowered yet")
+    return "cp" if threads else "tma"
 
 
 def _barriers(parts: tuple[Program, ...], kernel: Kernel) -> dict[tuple[int, bool], int]:
@@ -127,10 +141,17 @@ def _head(ctx: Context) -> str:
 
 def _signature(ctx: Context) -> str:
     maps = [f"const __grid_constant__ CUtensorMap {m.name}" for m in ctx.maps.maps.values()]
+    maps += [f"{_pointer(ctx, name)} {c_name(name)}" for name in ctx.pointers]
     numbers = [f"int {c_name(n)}" for n in ctx.types.sizes]
     bounds = f"__launch_bounds__({ctx.kernel.waves * LANES}, 1)"
     arguments = ",\n    ".join([*maps, ", ".join(numbers)] if numbers else maps)
     return f'extern "C" __global__ void {bounds}\n{c_name(ctx.kernel.name)}({arguments}) {{'
+
+
+def _pointer(ctx: Context, name: str) -> str:
+    """A tensor's elements as 16-bit words; those that nothing writes may be read through the read-only path."""
+    written = any(isinstance(s, Store) and base(s.view).name == name for s in walk_body(ctx.kernel.body))
+    return "uint16_t*" if written else "const uint16_t* __restrict__"
 
 
 def _prologue(ctx: Context, memory: Placement) -> list[str]:

@@ -36,7 +36,7 @@ def accumulator(ctx: Context, target: str, node: MmaAcc, following: Sequence[Stm
         ctx.out.add(f"int {name}_holds = 0;  // the first MMA overwrites")
     else:
         ctx.flagged.discard(target)
-        ctx.out.add(f"for (int i = 0; i < {atoms}; ++i) for (int j = 0; j < {atom.d_regs}; ++j) {name}[i][j] = 0.f;")
+        ctx.out.add(f"for (int i = 0; i < {atoms}; ++i) zero({name}[i]);")
 
 
 def operand(ctx: Context, target: str, node: Operand) -> None:

@@ -75,6 +75,10 @@ _WGMMA = """\
 DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int N> DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory"); }
+template <int N> DEVICE void zero(float (&d)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) d[i] = 0.f;
+}
 // Nothing reads or writes these registers across this place.
 template <int N> DEVICE void hold(float (&d)[N]) {
 #pragma unroll
@@ -97,7 +101,69 @@ DEVICE void store_matrix_transposed(uint32_t address, const uint32_t* r) {
 }
 """
 
-FUNCTIONS = (_ARITHMETIC, _MBARRIER, _TMA, _SYNC, _WGMMA, _STMATRIX)
+_CHUNKS = """\
+DEVICE void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> DEVICE void copy_wait() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
+DEVICE void block_barrier() { __syncthreads(); }
+DEVICE bool inside(int row, int column, int rows, int columns) { return row < rows && column < columns; }
+// Eight elements of row-major t[rows][columns] to shared memory, in pieces of N: each lies in the tensor, or is zeros.
+template <int N>
+DEVICE void copy_chunk(uint32_t dst, const uint16_t* t, int row, int column, int rows, int columns) {
+#pragma unroll
+  for (int e = 0; e < 8; e += N) {
+    const bool in = inside(row, column + e, rows, columns);
+    const uint16_t* src = in ? t + (int64_t)row * columns + column + e : t;
+    const int bytes = in ? 2 * N : 0;
+    if (N == 8)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(dst), "l"(src), "r"(bytes) : "memory");
+    else
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;"
+                   :: "r"(dst + 2 * e), "l"(src), "r"(bytes), "n"(2 * N < 4 ? 4 : 2 * N) : "memory");
+  }
+}
+// Likewise to registers.
+template <int N>
+DEVICE void load_chunk(uint32_t* r, const uint16_t* t, int row, int column, int rows, int columns) {
+  const uint16_t* src = t + (int64_t)row * columns + column;
+  if (N == 8) {
+    uint4 v = make_uint4(0, 0, 0, 0);
+    if (inside(row, column, rows, columns)) v = *(const uint4*)src;
+    r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w;
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (N >= 2) {
+        r[i] = inside(row, column + 2 * i, rows, columns) ? *(const uint32_t*)(src + 2 * i) : 0u;
+      } else {
+        const uint32_t low = inside(row, column + 2 * i, rows, columns) ? src[2 * i] : 0u;
+        const uint32_t high = inside(row, column + 2 * i + 1, rows, columns) ? src[2 * i + 1] : 0u;
+        r[i] = low | high << 16;
+      }
+    }
+  }
+}
+DEVICE void store_chunk(uint32_t address, const uint32_t* r) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+               :: "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+}
+// Two neighbours in a row to t[rows][columns], as far as they lie in it; N = 2 where no row splits a pair.
+template <int N>
+DEVICE void store_pair(uint16_t* t, int row, int column, int rows, int columns, uint32_t pair) {
+  uint16_t* dst = t + (int64_t)row * columns + column;
+  if (N == 2) {
+    if (inside(row, column, rows, columns)) *(uint32_t*)dst = pair;
+  } else {
+    if (inside(row, column, rows, columns)) dst[0] = (uint16_t)pair;
+    if (inside(row, column + 1, rows, columns)) dst[1] = (uint16_t)(pair >> 16);
+  }
+}
+DEVICE void load_matrices(uint32_t (&r)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
+}
+"""
+
+FUNCTIONS = (_ARITHMETIC, _MBARRIER, _TMA, _SYNC, _WGMMA, _STMATRIX, _CHUNKS)
 
 _CONVERT = {
     "bf16": ("cuda_bf16.h", "__nv_bfloat162", "__floats2bfloat162_rn"),
@@ -132,5 +198,17 @@ def wgmma_function(n: int, dtype: str) -> str:
         f'    "%{count}, %{count + 1}, p, 1, 1, 0, 0;\\n}}"\n'
         f"    : {outputs}\n"
         f'    : "l"(a), "l"(b), "r"(add));\n'
+        f"}}\n"
+    )
+
+
+def mma_sync_function(dtype: str) -> str:
+    """`mma_m16n8k16_<dtype>(d, a, b)`: d += a b^T, of one warp. It reads and writes registers alone."""
+    return (
+        f"DEVICE void mma_m16n8k16_{dtype}(float (&d)[4], const uint32_t* a, const uint32_t* b) {{\n"
+        f'  asm("mma.sync.aligned.m16n8k16.row.col.f32.{dtype}.{dtype}.f32 "\n'
+        f'      "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"\n'
+        f'      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])\n'
+        f'      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));\n'
         f"}}\n"
     )

@@ -21,6 +21,7 @@ from argus.dsl.ir import (
     Fence,
     For,
     If,
+    Load,
     MmaAcc,
     MmaInto,
     MmaWait,
@@ -31,12 +32,13 @@ from argus.dsl.ir import (
     Store,
     Wait,
 )
-from argus.dsl.layout import Const, Expr, Op, Var
+from argus.dsl.layout import Accumulator, Const, Expr, Op, Var
 from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.facts import constant, resolve
-from argus.dsl.lower.sm_90a import copies, epilogue, mma
+from argus.dsl.lower.sm_90a import chunks, copies, epilogue, mma, mma_sync
 from argus.dsl.lower.sm_90a.context import LANES, Context
 from argus.dsl.lower.sm_90a.expr import c_name
+from argus.dsl.targets.atoms import ATOMS
 
 
 def lower_statements(ctx: Context, body: Sequence[Stmt]) -> None:
@@ -83,13 +85,15 @@ def _statement(ctx: Context, s: Stmt, following: Sequence[Stmt]) -> None:
             _if(ctx, s)
         case Elect():
             _elect(ctx, s)
+        case CopyAsync(via="cp"):
+            chunks.copy(ctx, s)
         case CopyAsync():
             copies.store(ctx, s)
         case Commit():
-            ctx.out.add("bulk_commit();")
+            ctx.out.add("copy_commit();" if ctx.groups == "cp" else "bulk_commit();")
         case Wait():
             # Each thread waits for its own groups; who never committed one waits for nothing.
-            ctx.out.add(f"bulk_wait_read<{s.pending}>();")
+            ctx.out.add(f"copy_wait<{s.pending}>();" if ctx.groups == "cp" else f"bulk_wait_read<{s.pending}>();")
         case Barrier():
             _barrier(ctx, s)
         case Fence():
@@ -98,8 +102,8 @@ def _statement(ctx: Context, s: Stmt, following: Sequence[Stmt]) -> None:
             copies.arrive(ctx, s)
         case AwaitPhase():
             copies.await_phase(ctx, s)
-        case MmaInto():
-            mma.mma_into(ctx, s)
+        case MmaInto(acc=acc):
+            (mma if _warpgroup(ctx, acc) else mma_sync).mma_into(ctx, s)
         case MmaWait():
             mma.mma_wait(ctx, s)
         case Store(via="direct"):
@@ -113,10 +117,14 @@ def _statement(ctx: Context, s: Stmt, following: Sequence[Stmt]) -> None:
 def _assign(ctx: Context, s: Assign, following: Sequence[Stmt]) -> None:
     (target, *_) = s.targets
     match s.value:
-        case MmaAcc() as node:
+        case MmaAcc(atom=atom) as node if ATOMS[atom].warpgroup:
             mma.accumulator(ctx, target, node, following)
-        case Operand() as node:
-            mma.operand(ctx, target, node)
+        case MmaAcc() as node:
+            mma_sync.accumulator(ctx, target, node)
+        case Operand(acc=acc) as node:
+            (mma if _warpgroup(ctx, acc) else mma_sync).operand(ctx, target, node)
+        case Load() as node:
+            chunks.load(ctx, target, node)
         case Cast() as node:
             epilogue.cast(ctx, target, node)
         case AsOperand() as node:
@@ -247,7 +255,7 @@ def _barrier(ctx: Context, s: Barrier) -> None:
     if waves == ctx.kernel.waves:
         if p.role is not None and p.waves != ctx.kernel.waves:
             raise unsupported(s, "a barrier of all waves inside a kernel with roles is not lowered yet", "waves=")
-        ctx.out.add("__syncthreads();")
+        ctx.out.add("block_barrier();")
         return
     if waves not in (p.waves, p.group):
         raise unsupported(s, f"a barrier of {waves} waves among the {p.group} that run this", f"waves={p.group}")
@@ -257,6 +265,11 @@ def _barrier(ctx: Context, s: Barrier) -> None:
     if not whole and not group:
         raise unsupported(s, "a barrier of a group needs the group's index", "with role(…, groups=2) as g")
     ctx.out.add(f"named_barrier({number}{group}, {waves * LANES});")
+
+
+def _warpgroup(ctx: Context, acc: str) -> bool:
+    where = ctx.types.frags[acc].map
+    return isinstance(where, Accumulator) and ATOMS[where.atom].warpgroup
 
 
 def _not_lowered(node: Node) -> Exception:

@@ -43,6 +43,17 @@ class Writer:
             self._depth -= 1
             self.add(tail)
 
+    def array(self, ctype: str, name: str, rows: int, columns: int) -> None:
+        """Registers `name[rows][columns]`, unless the same stand already in this scope or around it.
+
+        A fragment that gets another value keeps its registers, so that those after a loop have the loop's last value.
+        """
+        key = f"{ctype} {name}[{rows}][{columns}];"
+        if any(key in scope for scope in self._named):
+            return
+        self.add(key)
+        self._named[-1][key] = name
+
     def named(self, ctype: str, name: str, value: str) -> str:
         """A constant of the present scope; equal values share one."""
         key = f"{ctype} {value}"

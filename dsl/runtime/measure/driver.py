@@ -113,10 +113,11 @@ class Launch:
         threads: int,
         shared_bytes: int,
         maps: Sequence[TensorMap],
+        pointers: Sequence[int],
         numbers: Sequence[int],
     ) -> None:
         self._function, self._maps = function, tuple(maps)
-        self._numbers = [C.c_int32(n) for n in numbers]
+        self._numbers = [*(C.c_uint64(p) for p in pointers), *(C.c_int32(n) for n in numbers)]
         addresses = [m.address for m in maps] + [C.addressof(n) for n in self._numbers]
         self._arguments = (C.c_void_p * len(addresses))(*addresses)
         self._config = _Config()

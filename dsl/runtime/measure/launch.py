@@ -67,5 +67,6 @@ class Kernel:
             threads=m["threads"],
             shared_bytes=m["shared_bytes"],
             maps=maps,
+            pointers=[addresses[name] for name in m.get("pointers", ())],
             numbers=[sizes[n] for n in m["sizes"]],
         )

@@ -118,9 +118,68 @@ SWAPPED_MISTAKES: dict[str, tuple[Mistake, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", SWAPPED_MISTAKES)
+@pytest.mark.parametrize(
+    "name", [n if i == 0 else pytest.param(n, marks=pytest.mark.slow) for i, n in enumerate(SWAPPED_MISTAKES)]
+)
 def test_a_mistake_of_lowering_swapped_operands_is_found(name: str) -> None:
     core, made = lowered(SWAPPED)
     mistake, said = SWAPPED_MISTAKES[name]
     found = differences(core, mistake(made), SIZES, blocks=1)
+    assert any(said in text for text in found), found
+
+
+# ------------------------------------------------------------------------------------------- mma.sync
+
+MMA = HopperGemmSchedule(engine="mma", tile=(32, 32, 32), stages=2, leave="direct", grid=(1, 2))
+WARPS = {
+    "copies in the background": (MMA, {"M": 40, "N": 36, "K": 72}),
+    "loads and stores": (MMA.model_copy(update={"staging": "register"}), {"M": 37, "N": 35, "K": 41}),
+    "direct stores of wgmma": (
+        HopperGemmSchedule(tile=(64, 32, 64), consumers=1, stages=2, leave="direct"),
+        {"M": 37, "N": 35, "K": 72},
+    ),
+}
+
+
+def at_pitch(name: str) -> tuple[Kernel, CudaKernel, dict[str, int]]:
+    schedule, sizes = WARPS[name]
+    problem = make_problem(task_named("gemm"), shape={k.lower(): v for k, v in sizes.items()}, target="sm_90a")
+    core = to_core(parse(hopper_gemm.text(schedule, problem)))
+    made = lower(core)
+    assert isinstance(made, CudaKernel)
+    return core, made, sizes
+
+
+@pytest.mark.parametrize("name", WARPS)
+def test_what_lanes_do_each_for_itself_is_what_core_form_says(name: str) -> None:
+    core, made, sizes = at_pitch(name)
+    assert differences(core, made, sizes, blocks=1) == []
+
+
+COPIES, MOVES, DIRECT = WARPS
+WARP_MISTAKES: dict[str, tuple[str, Mistake, str]] = {
+    "swizzle of copies": (COPIES, edit("(column ^ (row / 2 % 4))", "(column ^ (row % 4))"), "chunk copy"),
+    "bounds of copies": (COPIES, edit("+ column * 8, M, K)", "+ column * 8, N, K)"), "chunk copy"),
+    "stage of copies": (COPIES, edit("((kt + 1) & 1)", "(kt & 1)"), "chunk copy"),
+    "groups pending": (COPIES, edit("copy_wait<0>", "copy_wait<1>"), "wait groups"),
+    "barrier": (COPIES, edit("      block_barrier();\n", ""), "barrier"),
+    "swizzle of matrices": (COPIES, edit("^ (lane % 8 / 2 % 4)", "^ (lane % 4)"), "matrices"),
+    "matrices of B": (COPIES, edit("(lane / 16 * 8 + lane % 8)", "(lane % 16)"), "matrices"),
+    "k of A": (COPIES, edit("((0 + lane / 16)", "((1 + lane / 16)"), "matrices"),
+    "columns of a warp": (COPIES, edit("warp % 2 * 16", "warp * 32"), ""),
+    "registers of B": (COPIES, edit("b[j / 2] + j % 2 * 2", "b[j / 2] + j % 2"), "mma sync"),
+    "zeros": (COPIES, edit("zero(acc[i]);", "hold(acc[i]);"), "zero"),
+    "width of pieces": (MOVES, edit("load_chunk<1>", "load_chunk<2>"), "pieces of 2"),
+    "store of chunks": (MOVES, edit("store_chunk(As + ((kt + 1) & 1)", "store_chunk(As + (kt & 1)"), "chunk store"),
+    "width of pairs": (DIRECT, edit("store_pair<1>", "store_pair<2>"), "pieces of 2"),
+    "rows of pairs": (DIRECT, edit("+ i % 2 * 8", "+ i % 2 * 4"), "pair"),
+    "values of pairs": (DIRECT, edit("acc[0][2 * i + 1]", "acc[0][2 * i]"), "pair"),
+}
+
+
+@pytest.mark.parametrize("name", WARP_MISTAKES)
+def test_a_mistake_of_what_lanes_do_is_found(name: str) -> None:
+    kind, mistake, said = WARP_MISTAKES[name]
+    core, made, sizes = at_pitch(kind)
+    found = differences(core, mistake(made), sizes, blocks=1)
     assert any(said in text for text in found), found

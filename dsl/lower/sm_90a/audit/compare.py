@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import prod
 from typing import Any, cast
 
-from argus.dsl.ir import Assign, Kernel, MBar, Shared
+from argus.dsl.ir import Assign, Block, Kernel, MBar, Shared
 from argus.dsl.ir.infer import infer
 from argus.dsl.ir.types import DTYPE_BYTES
+from argus.dsl.layout import evaluate
 from argus.dsl.lower.sm_90a.audit.events import Event, Place, Trace
-from argus.dsl.lower.sm_90a.audit.meant import WARP, meant
+from argus.dsl.lower.sm_90a.audit.meant import meant
 from argus.dsl.lower.sm_90a.audit.printed import SHARED_AT, Printed
 from argus.dsl.lower.sm_90a.audit.reader import Unread
+from argus.dsl.lower.sm_90a.audit.thread import WARP
 from argus.dsl.lower.sm_90a.cuda_kernel import CudaKernel
 from argus.dsl.lower.sm_90a.expr import c_name
 
 MAX_FOUND = 10
 SWIZZLE_BYTES = 1024
 PUTS = ("put", "put down")
+# What each lane does for itself; else lanes differ in the first one's arrivals and elections alone.
+OWN = ("chunk copy", "chunk load", "chunk store", "matrices", "pair")
 
 
 def differences(core: Kernel, printed: CudaKernel, sizes: Mapping[str, int], *, blocks: int = 2) -> list[str]:
@@ -50,7 +55,7 @@ class _Comparison:
         names = _names(self.core)
         text = Printed(self.cuda, {c_name(name): size for name, size in names.items()})
         back = {c_name(name): name for name in (*names, *types.frags)}
-        for block in range(blocks):
+        for block in self._blocks(sizes, blocks):
             for warp in range(self.core.waves):
                 lanes: list[Trace] = []
                 for lane in range(WARP):
@@ -60,7 +65,9 @@ class _Comparison:
                     self._note(block, thread, problems)
                 if warp == 0:
                     self._memory(names, lanes[0])
-                for lane in (0, 1):
+                own = any(e.what in OWN for e in lanes[0])
+                want: Trace = []
+                for lane in range(WARP) if own else (0, 1):
                     want = meant(self.core, types, sizes, block=block, blocks=blocks, thread=warp * WARP + lane)
                     self._thread(block, warp * WARP + lane, lanes[lane], want)
                 self._alike(block, warp, lanes)
@@ -69,11 +76,22 @@ class _Comparison:
                     return self.found
         return self.found
 
+    def _blocks(self, sizes: Mapping[str, int], blocks: int) -> list[int]:
+        """Of a persistent grid the first; where each block has one tile, the last as well, which has tails."""
+        for s in self.core.body:
+            match s:
+                case Assign(value=Block(counts=counts)):
+                    last = prod(evaluate(n, sizes) for n in counts) - 1
+                    return sorted({*range(min(blocks, last)), last})
+                case _:
+                    pass
+        return list(range(blocks))
+
     def _alike(self, block: int, warp: int, lanes: list[Trace]) -> None:
         """Lanes differ in the first one's arrivals and elections, and in the addresses of elements, alone."""
-        plain = _without(lanes[1], *PUTS)
+        plain = _without(lanes[1], *PUTS, *OWN)
         for lane, did in enumerate(lanes[2:], 2):
-            if _without(did, *PUTS) != plain:
+            if _without(did, *PUTS, *OWN) != plain:
                 self.found.append(f"block {block}, warp {warp}: lane {lane} does other things than lane 1")
                 return
 

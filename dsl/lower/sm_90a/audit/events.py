@@ -23,7 +23,10 @@ class Event:
     `what` is one of: `registers` (count), `wait` (mbarrier, parity), `expect` (mbarrier, bytes), `arrive` (mbarrier),
     `load` (tensor, column, row, box, place, mbarrier), `store` (tensor, column, row, box, place), `commit`,
     `wait groups` (n), `barrier` (who, threads), `fence`, `mma` (accumulator part, a, b, adds), `batch wait` (n),
-    `put` (place of a 16-byte row, the eight elements), `put down` (the same, of matrices that are transposed).
+    `put` (place of a 16-byte row, the eight elements), `put down` (the same, of matrices that are transposed); where an
+    element is tensor, row, column and the tensor's extents: `chunk copy` (place, element), `chunk load` (registers,
+    element), `chunk store` (place, registers), `pair` (element, the two values); `zero` (accumulator part), `matrices`
+    (registers, place), `mma sync` (dtype, accumulator part, a, b).
     """
 
     what: str

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from argus.dsl.interp.grid import block_indices
 from argus.dsl.ir import (
     Arrive,
     AsOperand,
     Assign,
-    At,
     AwaitPhase,
     Barrier,
     Block,
     Cast,
-    Cols,
     Commit,
     CopyAsync,
     Elect,
@@ -23,13 +20,13 @@ from argus.dsl.ir import (
     For,
     If,
     Kernel,
+    Load,
     MmaAcc,
     MmaInto,
     MmaWait,
     Operand,
     Ref,
     Role,
-    Rows,
     Stmt,
     Store,
     TileAt,
@@ -39,49 +36,11 @@ from argus.dsl.ir import (
 )
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Accumulator, evaluate
-from argus.dsl.lower.sm_90a.audit.events import Event, Place, Trace
+from argus.dsl.lower.sm_90a.audit import warp
+from argus.dsl.lower.sm_90a.audit.events import Place, Trace
+from argus.dsl.lower.sm_90a.audit.thread import WARP, Thread, bar_place, bytes_of, corner_of, root
 
-WARP = 32
 ROW = 128  # bytes
-
-
-@dataclass
-class Thread:
-    """One thread on its way through the kernel.
-
-    Attributes:
-        first, team: Waves that execute the present statement together.
-        fresh: Accumulators that nothing has been added to.
-        values: What the registers of a fragment are: (fragment, column where they start).
-    """
-
-    kernel: Kernel
-    types: Types
-    env: dict[str, int]
-    block: int
-    blocks: int
-    number: int
-    first: int = 0
-    team: int = 0
-    role: str = ""
-    elected: bool = False
-    trace: Trace = field(default_factory=list[Event])
-    fresh: set[str] = field(default_factory=set[str])
-    operands: dict[str, tuple[str, int, int]] = field(default_factory=dict[str, tuple[str, int, int]])
-    values: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-    open_batch: bool = False
-    roles: dict[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def wave(self) -> int:
-        return self.number // WARP
-
-    @property
-    def lane(self) -> int:
-        return self.number % WARP
-
-    def add(self, what: str, *operands: object) -> None:
-        self.trace.append(Event(what, operands))
 
 
 def meant(kernel: Kernel, types: Types, sizes: Mapping[str, int], *, block: int, blocks: int, thread: int) -> Trace:
@@ -111,10 +70,10 @@ def _run(t: Thread, body: Sequence[Stmt]) -> None:
     loads: list[CopyAsync] = []
     for s in body:
         match s:
-            case CopyAsync(dst=dst) if _root(dst) in t.types.buffers:
+            case CopyAsync(dst=dst, via="tma") if root(dst) in t.types.buffers:
                 loads.append(s)
             case Arrive(bytes=int(count), bar=bar, slot=slot):
-                place = _bar(t, bar, evaluate(slot, t.env))
+                place = bar_place(bar, evaluate(slot, t.env))
                 t.add("expect", place, count)
                 for copy in loads:
                     t.add("load", *_copy(t, copy.src, copy.dst), place)
@@ -138,10 +97,12 @@ def _step(t: Thread, s: Stmt) -> None:
                 _run(t, body)
                 t.elected = False
         case AwaitPhase(bar=bar, slot=slot, completion=completion):
-            t.add("wait", _bar(t, bar, evaluate(slot, t.env)), evaluate(completion, t.env) % 2)
+            t.add("wait", bar_place(bar, evaluate(slot, t.env)), evaluate(completion, t.env) % 2)
         case Arrive(bar=bar, slot=slot):
             if t.elected or t.lane == 0:
-                t.add("arrive", _bar(t, bar, evaluate(slot, t.env)))
+                t.add("arrive", bar_place(bar, evaluate(slot, t.env)))
+        case CopyAsync(via="cp"):
+            warp.copied(t, s)
         case CopyAsync(dst=dst, src=src):
             t.add("store", *_copy(t, dst, src))
         case Commit():
@@ -153,13 +114,19 @@ def _step(t: Thread, s: Stmt) -> None:
             t.add("barrier", (t.role, t.first if count == t.team else -1), count * WARP)
         case Fence():
             t.add("fence")
-        case MmaInto():
+        case MmaInto(acc=acc) if warp.warpgroup(t, acc):
             _mma(t, s)
+        case MmaInto():
+            warp.multiplied(t, s)
         case MmaWait(pending=n):
             if t.open_batch:
                 t.add("batch")
                 t.open_batch = False
             t.add("batch wait", n)
+        case Store(view=view) if root(view) not in t.types.buffers:
+            warp.written(t, s)
+        case Store(value=Ref(name=name)) if name in t.turns:
+            warp.stored(t, s)
         case Store():
             _store(t, s)
         case Assign():
@@ -194,61 +161,16 @@ def _role(t: Thread, s: Role) -> None:
     t.first, t.team, t.role = before
 
 
-# ---------------------------------------------------------------------------------------------- views
-
-
-def _root(view: View) -> str:
-    while not isinstance(view, Ref):
-        view = view.src
-    return view.name
-
-
-def _bar(t: Thread, name: str, slot: int) -> Place:
-    del t
-    return Place(name, 8 * slot)
-
-
-def _corner(t: Thread, view: View) -> tuple[list[int], list[int]]:
-    """Index of a shared view's first element in its buffer, and the extents left."""
-    match view:
-        case Ref(name=name):
-            shape = list(t.types.buffers[name].shape)
-            return [0] * len(shape), shape
-        case At(src=src, index=index):
-            corner, shape = _corner(t, src)
-            corner[len(corner) - len(shape)] += evaluate(index, t.env)
-            return corner, shape[1:]
-        case Rows(src=src, start=start, count=count):
-            corner, shape = _corner(t, src)
-            corner[-2] += evaluate(start, t.env)
-            return corner, [count, shape[-1]]
-        case Cols(src=src, start=start, count=count):
-            corner, shape = _corner(t, src)
-            corner[-1] += evaluate(start, t.env)
-            return corner, [shape[-2], count]
-        case _:
-            raise AssertionError("no such view is lowered")
-
-
-def _bytes(t: Thread, name: str, index: Sequence[int]) -> int:
-    """Where an element would lie without a swizzle."""
-    buffer = t.types.buffers[name]
-    flat = 0
-    for i, extent in zip(index, buffer.shape, strict=True):
-        flat = flat * extent + i
-    return flat * DTYPE_BYTES[buffer.dtype]
-
-
 def _copy(t: Thread, outside: View, inside: View) -> tuple[object, ...]:
     """Tensor, first column and row, box, swizzle, place."""
-    corner, shape = _corner(t, inside)
+    corner, shape = corner_of(t, inside)
     x, y = 0, 0
     if isinstance(outside, TileAt):
         y, x = (evaluate(i, t.env) * n for i, n in zip(outside.index, outside.shape, strict=True))
-    swizzle = t.types.buffers[_root(inside)].swizzle
+    swizzle = t.types.buffers[root(inside)].swizzle
     hardware = swizzle.hardware if swizzle is not None and swizzle.hardware is not None else "none"
-    place = Place(_root(inside), _bytes(t, _root(inside), corner))
-    return _root(outside), x, y, (shape[-1], shape[-2]), hardware, place
+    place = Place(root(inside), bytes_of(t, root(inside), corner))
+    return root(outside), x, y, (shape[-1], shape[-2]), hardware, place
 
 
 # ------------------------------------------------------------------------------------------- registers
@@ -262,10 +184,16 @@ def _assign(t: Thread, s: Assign) -> None:
             t.env.update(zip(s.targets, list(indices)[t.block], strict=True))
         case MmaAcc():
             t.fresh.add(target)
+            if not warp.warpgroup(t, target):
+                warp.zeroed(t, target)
+        case Load() as node:
+            warp.loaded(t, target, node)
+        case Operand(acc=acc) as node if not warp.warpgroup(t, acc):
+            warp.read(t, target, node)
         case Operand(src=src, ks=ks):
-            corner, _ = _corner(t, src)
+            corner, _ = corner_of(t, src)
             corner[-1] += 16 * evaluate(ks, t.env)
-            t.operands[target] = _root(src), _bytes(t, _root(src), corner), ROW
+            t.operands[target] = root(src), bytes_of(t, root(src), corner), ROW
         case Cast(src=Ref(name=name)):
             t.values[target] = name, 0
         case AsOperand(src=Ref(name=name), ks=ks):
@@ -304,8 +232,8 @@ def _store(t: Thread, s: Store) -> None:
     if isinstance(s.view, Transposed):
         _store_down(t, s.view.src, name, column, kind.shape[1])
         return
-    corner, shape = _corner(t, s.view)
-    buffer = t.types.buffers[_root(s.view)]
+    corner, shape = corner_of(t, s.view)
+    buffer = t.types.buffers[root(s.view)]
     chunks = buffer.shape[-1] * DTYPE_BYTES[buffer.dtype] // 16
     rows = 8 // chunks  # that share a permutation: 128 bytes of them
     for p in range(shape[0] // 64):
@@ -314,21 +242,21 @@ def _store(t: Thread, s: Store) -> None:
                 m = 64 * p + 16 * (t.wave % 4) + r
                 row = corner[-2] + m
                 index = [*corner[:-2], row, corner[-1]]
-                start = _bytes(t, _root(s.view), [*index[:-1], 0])
+                start = bytes_of(t, root(s.view), [*index[:-1], 0])
                 chunk = (corner[-1] + c) // 8
-                place = Place(_root(s.view), start + 16 * (chunk ^ (row // rows % chunks)))
+                place = Place(root(s.view), start + 16 * (chunk ^ (row // rows % chunks)))
                 t.add("put", place, name, m, column + c)
 
 
 def _store_down(t: Thread, view: View, name: str, column: int, columns: int) -> None:
     """Columns of the accumulator as rows of the view: of each, this warp's sixteen elements as two rows of eight."""
-    corner, _ = _corner(t, view)
-    buffer = t.types.buffers[_root(view)]
+    corner, _ = corner_of(t, view)
+    buffer = t.types.buffers[root(view)]
     chunks = buffer.shape[-1] * DTYPE_BYTES[buffer.dtype] // 16
     for c in range(columns):
         row = corner[-2] + c
-        start = _bytes(t, _root(view), [*corner[:-2], row, 0])
+        start = bytes_of(t, root(view), [*corner[:-2], row, 0])
         for m in (16 * (t.wave % 4), 16 * (t.wave % 4) + 8):
             chunk = (corner[-1] + m) // 8
-            place = Place(_root(view), start + 16 * (chunk ^ (row // (8 // chunks) % chunks)))
+            place = Place(root(view), start + 16 * (chunk ^ (row // (8 // chunks) % chunks)))
             t.add("put down", place, name, m, column + c, "down")

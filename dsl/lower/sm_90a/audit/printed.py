@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -79,6 +79,14 @@ _LOGGED: Mapping[str, str] = {
     "wgmma_wait": "batch wait",
     "fewer_registers": "registers",
     "more_registers": "registers",
+    "zero": "zero",
+    "copy_commit": "commit",
+    "copy_wait": "wait groups",
+    "copy_chunk": "chunk copy",
+    "load_chunk": "chunk load",
+    "store_chunk": "chunk store",
+    "store_pair": "pair",
+    "load_matrices": "matrices",
     "store_matrix": "put",
     "store_matrix_transposed": "put down",
 }
@@ -132,6 +140,9 @@ class _Run:
             **dict.fromkeys(silent, _nothing),
             **{name: partial(self._log, what) for name, what in _LOGGED.items()},
             **{f"mma_{atom}_{d}": partial(self._log, "mma", atom, d) for atom in atoms for d in ("bf16", "f16")},
+            **{f"mma_m16n8k16_{d}": partial(self._log, "mma sync", d) for d in ("bf16", "f16")},
+            "block_barrier": partial(self._log, "barrier", 0, self.printed.kernel.threads),
+            **{name: name for name in self.printed.kernel.pointers},
             **{f"pair_{d}": _pair for d in ("bf16", "f16")},
             "min": min,
             "max": max,
@@ -165,10 +176,37 @@ class _Run:
             case "mma":
                 atom, dtype, acc, a, b, adds = o
                 return Event(what, (atom, dtype, acc[0][:2], self._descriptor(a), self._descriptor(b), bool(adds)))
+            case "zero":
+                return Event(what, (o[0][0][:2],))
+            case "chunk copy":
+                width, place, *element = o
+                return Event(what, (self._place(place), *self._element(width, element)))
+            case "chunk load":
+                width, registers, *element = o
+                return Event(what, (registers[0][:2], *self._element(width, element)))
+            case "chunk store":
+                return Event(what, (self._place(o[0]), o[1][0][:2]))
+            case "pair":
+                width, *element, values = o
+                return Event(what, (*self._element(width, element), values))
+            case "matrices":
+                return Event(what, (o[0][0][:2], self._place(o[1])))
+            case "mma sync":
+                dtype, acc, a, b = o
+                return Event(what, (dtype, acc[0][:2], a[0], b[0]))
             case "put" | "put down":
                 return Event(what, (self._place(o[0]), tuple(o[1][:4])))
             case _:
                 return Event(what, o)
+
+    def _element(self, width: int, element: Sequence[Any]) -> Sequence[object]:
+        """Tensor, row, column, extents; pieces of `width` elements must not cross rows, nor their own alignment."""
+        name, _, column, _, columns = element
+        if column % width or columns % width:
+            self.problems.append(
+                f"pieces of {width} elements from column {column} of {name}, whose rows have {columns}"
+            )
+        return element
 
     def _place(self, address: int) -> Place:
         for name, extent in self.printed.extents.items():

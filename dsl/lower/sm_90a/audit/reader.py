@@ -6,7 +6,7 @@ import re
 
 _CASTS = re.compile(r"\((?:u?int(?:32|64)_t|int|unsigned)\)(?=[\w(])")
 _SUFFIX = re.compile(r"\b(0x[0-9A-Fa-f]+|\d+)(?:ull|u)\b")
-_TEMPLATE = re.compile(r"\b(\w+)<(\d+)>\(\)")
+_TEMPLATE = re.compile(r"\b(\w+)<(\d+)>\((\)?)")
 _FUNCTION = re.compile(r"DEVICE (?:int|uint64_t) (\w+)\(([^)]*)\) \{\s*return (.*?);\s*\}", re.DOTALL)
 _FOR = re.compile(r"for \(int (\w+) = (.*?); \w+ < (.*?); (.*?)\) ?(.*)")
 _ARRAY = re.compile(r"(?:float|uint32_t) (\w+)\[(\d+)\]\[(\d+)\];")
@@ -32,7 +32,11 @@ def expression(text: str) -> str:
     """C to Python, for operands that are never negative: then both divisions agree."""
     text = _SUFFIX.sub(r"\1", _CASTS.sub("", text)).replace("threadIdx.x", "threadIdx_x")
     text = text.replace("blockIdx.x", "blockIdx_x").replace("gridDim.x", "gridDim_x")
-    text = _TEMPLATE.sub(r"\1(\2)", text).replace("&&", " and ").replace("||", " or ")
+    text = (
+        _TEMPLATE.sub(lambda m: f"{m[1]}({m[2]}" + (")" if m[3] else ", "), text)
+        .replace("&&", " and ")
+        .replace("||", " or ")
+    )
     text = re.sub(r"([(,] ?)&(?=[A-Za-z_])", r"\1", text)  # the address of a tensor map
     return re.sub(r"(?<!/)/(?!/)", "//", text)
 
@@ -94,6 +98,6 @@ def _simple(line: str) -> str:
         return f'{name} = array("{name}", {rows}, {columns})'
     if found := _SCALAR.fullmatch(line):
         return f"{found[1]} = {expression(found[2])}"
-    if re.fullmatch(r"[\w\[\]]+ = .*;|\w+(?:<\d+>)?\(.*\);", line):
+    if re.fullmatch(r"\w+(?:\[[\w /%*+]+\])* = .*;|\w+(?:<\d+>)?\(.*\);", line):
         return expression(line.rstrip(";"))
     raise Unread(f"the check of the lowering cannot read `{line}`")

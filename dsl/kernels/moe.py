@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, swizzle_problems
+from argus.dsl.kernels.staged_loop import Source, StagedLoop
 from argus.dsl.kernels.task import Array, Sizes
 
 
@@ -87,27 +88,11 @@ class DownSchedule(ExpertSchedule):
 # ---------------------------------------------------------------------------------------------- text
 
 
-def _pipeline(s: ExpertSchedule, sources: Mapping[str, str], compute: list[str]) -> tuple[list[str], list[str]]:
-    """Buffers, then the loop over k. `sources`: a view of the tile `{kt}` for each buffer; `compute` reads `{st}`."""
-    extents = [s.block] + [s.columns] * (len(sources) - 1)
-    shapes = {name: shared_rows(s.dtype, n, s.depth, s.swizzle) for name, n in zip(sources, extents, strict=True)}
-    loop = [f"for kt in range(cdiv(K, {s.depth})):"]
-    if s.stages == 1:
-        allocate = [f"{name} = {shape}" for name, shape in shapes.items()]
-        loads = [f"{name[0].lower()}t = load({view.format(kt='kt')})" for name, view in sources.items()]
-        stores = [f"store({name}, {name[0].lower()}t)" for name in sources]
-        steps = [line.format(st="") for line in compute]
-        return allocate, [*loop, *indent([*loads, *stores, "barrier()", *steps, "barrier()"])]
-    ahead = s.stages - 1
-    allocate = [f"r = ring({s.stages}, {', '.join(f'{name}={shape}' for name, shape in shapes.items())})"]
-
-    def fill(stage: str, kt: str) -> list[str]:
-        copies = [f'copy_async({stage}.{name}, {view.format(kt=kt)}, via="dma")' for name, view in sources.items()]
-        return [f"with r.fill() as {stage}:", *indent(copies)]
-
-    first = fill("st", "0") if ahead == 1 else [f"for kt in unroll({ahead}):", *indent(fill("st", "kt"))]
-    steps = [*fill("nx", f"kt + {ahead}"), *(line.format(st="st.") for line in compute)]
-    return allocate, [*first, *loop, *indent(["with r.use() as st:", *indent(steps)]), "wait(0)"]
+def _loop(s: ExpertSchedule, sources: Mapping[str, str]) -> StagedLoop:
+    """The first source has a row for each slot, the others one for each column."""
+    rows = {name: s.columns if turn else s.block for turn, name in enumerate(sources)}
+    tiles = {name: Source(rows[name], tile) for name, tile in sources.items()}
+    return StagedLoop(tiles, s.dtype, s.depth, s.stages, s.swizzle, stop=f"cdiv(K, {s.depth})")
 
 
 def up_text(s: UpSchedule) -> str:
@@ -127,14 +112,14 @@ def up_text(s: UpSchedule) -> str:
         "    g += mma(a, b)",
         "    u += mma(a, c)",
     ]
-    allocate, loop = _pipeline(s, sources, compute)
+    loop = _loop(s, sources)
     acc = f'mma_acc("{s.atom}", {s.block}, {s.columns}{grid_text(*s.grid)})'
     body = [
         f"bs, bn = block(P // {s.block}, cdiv(N, {s.columns}))",
         f"x, e = X.gather(load(slot.tile({s.block})[bs])), expert[bs]",
-        *allocate,
+        *loop.allocate(),
         f"g, u = {acc}, {acc}",
-        *loop,
+        *loop.body(compute),
         f"store(Y.tile({s.block}, {s.columns})[bs, bn], (silu(g) * u).to({s.dtype}))",
     ]
     t = s.dtype
@@ -165,7 +150,7 @@ def down_text(s: DownSchedule) -> str:
         "    assert_match(expert_of(a.s), b.e)",
         "    acc += mma(a, b)",
     ]
-    allocate, loop = _pipeline(s, sources, compute)
+    loop = _loop(s, sources)
     tile = f"tile({s.block}, {s.columns})"
     leave = [f"store(Y.{tile}[bs, bn], acc.to({s.dtype}))"]
     if s.scatter:
@@ -177,9 +162,9 @@ def down_text(s: DownSchedule) -> str:
     body = [
         f"bs, bn = block(P // {s.block}, cdiv(N, {s.columns}))",
         "e = expert[bs]",
-        *allocate,
+        *loop.allocate(),
         f'acc = mma_acc("{s.atom}", {s.block}, {s.columns}{grid_text(*s.grid)})',
-        *loop,
+        *loop.body(compute),
         *leave,
     ]
     t = s.dtype
@@ -237,9 +222,9 @@ def _with(s: ExpertSchedule, given: Sizes) -> Sizes:
 
 
 def make_inputs(s: ExpertSchedule, given: Sizes, rng: np.random.Generator) -> dict[str, Any]:
-    """Random routing with some padding."""
+    """Experts that differ from block to block, random tokens with some padding."""
     p, n, k, experts = given["P"], given["N"], given["K"], given["E"]
-    made: dict[str, Any] = {"expert": rng.integers(0, experts, p // s.block)}
+    made: dict[str, Any] = {"expert": (np.arange(p // s.block) + 1) % experts}
     if "T" in given:
         made["slot"] = np.where(rng.random(p) < 0.2, -1, rng.integers(0, given["T"], p))
     weights = (experts, n, k)

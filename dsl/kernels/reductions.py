@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import numpy as np
+
 from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
 from argus.dsl.kernels.task import Array, Sizes, Target
 
@@ -97,6 +99,11 @@ def sizes(s: ReductionSchedule) -> tuple[Sizes, ...]:
         {"R": max(1, rows - 1), "C": 2 * columns * p + 1},
     ]
     return tuple(out)
+
+
+def make_inputs(s: ReductionSchedule, given: Sizes, rng: np.random.Generator) -> dict[str, Any]:
+    """Negative numbers for maxima, which padding by zero would exceed."""
+    return {"X": rng.standard_normal((given["R"], given["C"])) - (9.0 if s.op == "max" else 0.0)}
 
 
 EXAMPLES = {

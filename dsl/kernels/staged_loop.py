@@ -1,0 +1,103 @@
+"""The loop over k that products share: tiles through registers into LDS, or directly through a ring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from argus.dsl.kernels.library_schedule import indent, shared_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one shared buffer is filled from.
+
+    Attributes:
+        rows: Of the buffer.
+        tile: The view of one tile, `{kt}` standing for its number along k.
+    """
+
+    rows: int
+    tile: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagedLoop:
+    """A loop `for kt in range(start, stop)` whose steps read shared tiles.
+
+    Attributes:
+        sources: By buffer name.
+        depth: k of a tile.
+        stages: Of the ring; 1: through registers, without a ring.
+        swizzle: Chunks that `xor` permutes; 0: none.
+        offset: Added to `kt` for the number of a tile.
+    """
+
+    sources: Mapping[str, Source]
+    dtype: str
+    depth: int
+    stages: int
+    swizzle: int
+    stop: str
+    start: str = ""
+    offset: str = ""
+
+    def allocate(self) -> list[str]:
+        """Buffers, or the ring; they stand before everything that loops."""
+        buffers = {
+            name: shared_rows(self.dtype, source.rows, self.depth, self.swizzle)
+            for name, source in self.sources.items()
+        }
+        if self.stages == 1:
+            return [f"{name} = {buffer}" for name, buffer in buffers.items()]
+        return [f"r = ring({self.stages}, {', '.join(f'{name}={buffer}' for name, buffer in buffers.items())})"]
+
+    def body(self, compute: list[str]) -> list[str]:
+        """The loop. `{st}` in `compute` stands for what comes before a buffer's name.
+
+        Copies that ran ahead must not land in the LDS of the next block: the loop over a ring ends with a wait.
+        """
+        bounds = f"{self.start}, {self.stop}" if self.start else self.stop
+        loop = f"for kt in range({bounds}):"
+        if self.stages == 1:
+            return [loop, *indent(self._through_registers(compute))]
+        ahead = self.stages - 1
+        first = self._fill("st", self.start or "0")
+        if ahead > 1:
+            first = [f"for p in unroll({ahead}):", *indent(self._fill("st", _sum(self.start, "p")))]
+        steps = [*self._fill("nx", f"kt + {ahead}"), *(line.format(st="st.") for line in compute)]
+        return [*first, loop, *indent(["with r.use() as st:", *indent(steps)]), "wait(0)"]
+
+    def peeled(self, compute: list[str]) -> list[str]:
+        """As `body` for a ring of two stages, with as many fills as uses: the last use stands after the loop.
+
+        A persistent block goes on to its next tile with the stages where they are.
+        """
+        assert self.stages == 2
+        assert not self.start
+        last = ["with r.use() as st:", *indent([line.format(st="st.") for line in compute])]
+        steps = [*self._fill("nx", "kt + 1"), *(line.format(st="st.") for line in compute)]
+        return [
+            *self._fill("st", "0"),
+            f"for kt in range({self.stop} - 1):",
+            *indent(["with r.use() as st:", *indent(steps)]),
+            *last,
+        ]
+
+    def _through_registers(self, compute: list[str]) -> list[str]:
+        names = {name: f"{name[0].lower()}t" for name in self.sources}
+        loads = [f"{names[n]} = load({s.tile.format(kt=_sum(self.offset, 'kt'))})" for n, s in self.sources.items()]
+        stores = [f"store({n}, {names[n]})" for n in self.sources]
+        return [*loads, *stores, "barrier()", *(line.format(st="") for line in compute), "barrier()"]
+
+    def _fill(self, stage: str, kt: str) -> list[str]:
+        number = self.offset if self.offset and kt == "0" else _sum(self.offset, kt)
+        copies = [
+            f'copy_async({stage}.{name}, {source.tile.format(kt=number)}, via="dma")'
+            for name, source in self.sources.items()
+        ]
+        return [f"with r.fill() as {stage}:", *indent(copies)]
+
+
+def _sum(a: str, b: str) -> str:
+    return f"{a} + {b}" if a else b

@@ -1,0 +1,425 @@
+"""Forms of GEMM on gfx942 that share tiles and a loop over k: other element types, batches, groups, parts of k.
+
+`argus optimize` searches the plain form (`gemm.py`); here stand the forms around it, one schedule class each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, swizzle_problems
+from argus.dsl.kernels.staged_loop import Source, StagedLoop
+from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.targets.atoms import ATOMS
+
+BYTES = {"bf16": 2, "f16": 2, "f8": 1, "i8": 1, "f32": 4}
+LDS_BYTES = 64 << 10
+
+
+class TiledSchedule(LibrarySchedule):
+    """C = A B^T. The dtype chooses what is computed, the other fields how.
+
+    Attributes:
+        dtype: Of A and B; C is i32 for i8, else f32.
+        tile: Block rows, block columns, k of a stage; elements.
+        grid: Waves along block rows and block columns.
+        atom: The MFMA shape, `MxNxK`.
+        stages: Of the ring; 1 passes tiles through registers and has no ring.
+        swizzle: Chunks of 16 bytes that `xor` permutes in a shared row; 0: none.
+        order: Remap of block indices: `rows`, `columns`, `xcd(8)`, `group_m(G)`.
+    """
+
+    dtype: Literal["bf16", "f16", "f8", "i8", "f32"] = "bf16"
+    tile: tuple[int, int, int] = (64, 64, 32)
+    grid: tuple[int, int] = (2, 2)
+    atom: str = "32x32x8"
+    stages: int = 2
+    swizzle: Literal[0, 2, 4, 8] = 4
+    order: str = "rows"
+
+    form: ClassVar[str] = "plain"
+
+    def problems(self) -> list[str]:
+        """Why the family cannot print this schedule; empty when it can."""
+        atom = ATOMS.get(self.atom)
+        if atom is None or atom.target != "gfx942" or atom.blocks > 1 or self.dtype not in atom.dtypes:
+            return [f'"{self.atom}" is no MFMA of one block for {self.dtype}']
+        (bm, bn, bk), (gm, gn) = self.tile, self.grid
+        if gm < 1 or gn < 1 or gm * gn > 16:
+            return [f"a block has 1 to 16 waves, not {gm}x{gn}"]
+        found: list[str] = []
+        for extent, parts, edge, what in ((bm, gm, atom.m, "rows"), (bn, gn, atom.n, "columns")):
+            if extent <= 0 or extent % (parts * edge):
+                found.append(f"{extent} {what} do not split into {parts} waves of {edge}")
+        if bk <= 0 or bk % atom.k:
+            found.append(f"a depth of {bk} is no multiple of {atom.k}")
+        if not 1 <= self.stages <= 4:
+            found.append(f"1 to 4 stages, not {self.stages}")
+        for rows in (bm, bn):
+            found += swizzle_problems(self.swizzle, rows, bk * BYTES[self.dtype])
+        size = self.stages * (bm + bn) * bk * BYTES[self.dtype]
+        if size > LDS_BYTES:
+            found.append(f"{size:,} bytes of LDS, at most {LDS_BYTES:,}")
+        return found
+
+    @property
+    def waves(self) -> int:
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def steps(self) -> int:
+        """k-steps of the atom in a stage."""
+        return self.tile[2] // ATOMS[self.atom].k
+
+    @property
+    def out(self) -> str:
+        return "i32" if self.dtype == "i8" else "f32"
+
+    @property
+    def align(self) -> int:
+        """Elements in 16 bytes: what K is a multiple of."""
+        return 16 // BYTES[self.dtype]
+
+    @property
+    def order_text(self) -> str:
+        return "" if self.order == "rows" else f", order={self.order}"
+
+
+class BatchedSchedule(TiledSchedule):
+    """C[z] = A[z] B[z]^T for each z of a batch."""
+
+    form: ClassVar[str] = "batched"
+
+
+class GroupedSchedule(TiledSchedule):
+    """C[m] = A[m] B[group of m]^T; the rows of a block are of one group, as sorting with padding leaves them."""
+
+    form: ClassVar[str] = "grouped"
+
+
+class SplitSchedule(TiledSchedule):
+    """Blocks share the k of one tile and add up what they have.
+
+    Attributes:
+        parts: How many blocks share a tile.
+    """
+
+    parts: int = 3
+
+    form: ClassVar[str] = "split"
+
+
+class PartialsSchedule(TiledSchedule):
+    """W[p] = what the p-th part of k adds to A B^T; `gemm_reduce` adds the parts. `part` chooses what is computed.
+
+    Attributes:
+        part: k of a part.
+    """
+
+    part: int = 128
+
+    form: ClassVar[str] = "partials"
+
+    def problems(self) -> list[str]:
+        """Why the family cannot print this schedule; empty when it can."""
+        bad = self.part < 1 or self.part % self.tile[2]
+        return super().problems() + ([f"a part of {self.part} is no multiple of {self.tile[2]}"] if bad else [])
+
+
+class StreamSchedule(TiledSchedule):
+    """Every block has the same share of all steps of all tiles, and adds up what it has of each tile.
+
+    Attributes:
+        blocks: How many there are.
+    """
+
+    stages: int = 1
+    blocks: int = 5
+
+    form: ClassVar[str] = "stream"
+
+    def problems(self) -> list[str]:
+        """Why the family cannot print this schedule; empty when it can."""
+        ring = ["shares start anywhere in a tile: one stage"] if self.stages != 1 else []
+        return super().problems() + ring + (["at least one block"] if self.blocks < 1 else [])
+
+
+class PersistentSchedule(TiledSchedule):
+    """As many blocks as the machine holds walk over the tiles. The last use of a tile's ring is peeled."""
+
+    order: str = "xcd(8)"
+
+    form: ClassVar[str] = "persistent"
+
+    def problems(self) -> list[str]:
+        """Why the family cannot print this schedule; empty when it can."""
+        return super().problems() + (["one or two stages"] if self.stages > 2 else [])
+
+
+# ---------------------------------------------------------------------------------------------- text
+
+
+def text(s: TiledSchedule) -> str:
+    """Kernel text of a schedule."""
+    head, body = _FORMS[s.form](s)
+    return f'@kernel(target="gfx942", waves={s.waves})\n{head}' + "".join(f"    {line}\n" for line in body)
+
+
+def _signature(
+    s: TiledSchedule,
+    *,
+    a: str = "m:M, k:K",
+    b: str = "n:N, k:K",
+    more: str = "",
+    out: str = "C: {out}[m:M, n:N]",
+    where: str = "",
+    ensures: str = "C[m, n], over(k, K)",
+) -> str:
+    t = s.dtype
+    return (
+        f"def gemm(A: {t}[{a}], B: {t}[{b}], {more}{out.format(out=s.out)}):\n"
+        f"    where(K % {s.align} == 0{where})\n    ensures({ensures}, uses=(A, B))\n"
+    )
+
+
+def _loop(
+    s: TiledSchedule, a: str, b: str, *, stop: str = "", start: str = "", offset: str = "", n: str = "bn"
+) -> StagedLoop:
+    bm, bn, bk = s.tile
+    sources = {
+        "As": Source(bm, f"{a}.tile({bm}, {bk})[bm, {{kt}}]"),
+        "Bs": Source(bn, f"{b}.tile({bn}, {bk})[{n}, {{kt}}]"),
+    }
+    stop = stop or f"cdiv(K, {bk})"
+    return StagedLoop(sources, s.dtype, bk, s.stages, s.swizzle, stop=stop, start=start, offset=offset)
+
+
+def _acc(s: TiledSchedule) -> str:
+    return f'acc = mma_acc("{s.atom}", {s.tile[0]}, {s.tile[1]}{grid_text(*s.grid)})'
+
+
+def _compute(s: TiledSchedule, *more: str) -> list[str]:
+    return [
+        f"for ks in unroll({s.steps}):",
+        '    a, b = {st}As.operand("a", acc, ks), {st}Bs.operand("b", acc, ks)',
+        "    assert_match(a.k, b.k)",
+        *[f"    {line}" for line in more],
+        "    acc += mma(a, b)",
+    ]
+
+
+def _tiles(s: TiledSchedule) -> str:
+    return f"cdiv(M, {s.tile[0]}), cdiv(N, {s.tile[1]})"
+
+
+def _c(s: TiledSchedule, view: str = "C", at: str = "bm, bn") -> str:
+    return f"{view}.tile({s.tile[0]}, {s.tile[1]})[{at}]"
+
+
+Text = tuple[str, list[str]]
+
+
+def _plain(s: TiledSchedule) -> Text:
+    loop = _loop(s, "A", "B")
+    grid = f"bm, bn = block({_tiles(s)}{s.order_text})"
+    return _signature(s), [grid, *loop.allocate(), _acc(s), *loop.body(_compute(s)), f"store({_c(s)}, acc)"]
+
+
+def _batched(s: TiledSchedule) -> Text:
+    loop = _loop(s, "A[bz]", "B[bz]")
+    head = _signature(
+        s,
+        a="z:Z, m:M, k:K",
+        b="z:Z, n:N, k:K",
+        out="C: {out}[z:Z, m:M, n:N]",
+        ensures="C[z, m, n], over(k, K)",
+    )
+    grid = f"bm, bn, bz = block({_tiles(s)}, Z{s.order_text})"
+    return head, [grid, *loop.allocate(), _acc(s), *loop.body(_compute(s)), f"store({_c(s, 'C[bz]')}, acc)"]
+
+
+def _grouped(s: TiledSchedule) -> Text:
+    bm = s.tile[0]
+    loop = _loop(s, "A", "B[e]")
+    head = _signature(s, b="g:G, n:N, k:K", more=f"group: i32[b:M // {bm}], ", where=f", M % {bm} == 0")
+    where, ensures = head.split("    ensures")
+    head = f"{where}    assume(group[m // {bm}] == group_of(m), 0 <= group[b] < G)\n    ensures{ensures}"
+    grid = f"bm, bn = block(M // {bm}, cdiv(N, {s.tile[1]}){s.order_text})"
+    compute = _compute(s, "assert_match(group_of(a.m), b.g)")
+    return head, [
+        grid,
+        "e = group[bm]",
+        *loop.allocate(),
+        _acc(s),
+        *loop.body(compute),
+        f"store({_c(s)}, acc)",
+    ]
+
+
+def _split(s: TiledSchedule) -> Text:
+    assert isinstance(s, SplitSchedule)
+    loop = _loop(s, "A", "B", start="begin", stop="end")
+    return _signature(s), [
+        f"bm, bn = block({_tiles(s)}{s.order_text})",
+        f"begin, end = split(cdiv(K, {s.tile[2]}), {s.parts})",
+        *loop.allocate(),
+        _acc(s),
+        *loop.body(_compute(s)),
+        f"atomic_add({_c(s)}, acc)",
+    ]
+
+
+def _partials(s: TiledSchedule) -> Text:
+    assert isinstance(s, PartialsSchedule)
+    per_part = s.part // s.tile[2]
+    loop = _loop(s, "A", "B", stop=f"min({per_part}, cdiv(K, {s.tile[2]}) - first)", offset="first")
+    head = _signature(
+        s,
+        out=f"W: {{out}}[p:cdiv(K, {s.part}), m:M, n:N]",
+        ensures=f"W[p, m, n], over(k, K, pred=k // {s.part} == p)",
+    )
+    return head, [
+        f"bm, bn, bp = block({_tiles(s)}, cdiv(K, {s.part}){s.order_text})",
+        f"first = bp * {per_part}",
+        *loop.allocate(),
+        _acc(s),
+        *loop.body(_compute(s)),
+        f"store({_c(s, 'W[bp]')}, acc)",
+    ]
+
+
+def _stream(s: TiledSchedule) -> Text:
+    assert isinstance(s, StreamSchedule)
+    bm, bn, bk = s.tile
+    loop = _loop(s, "A", "B", start="max(begin - t * kts, 0)", stop="min(end - t * kts, kts)")
+    inner = [
+        f"bm, bn = t // cdiv(N, {bn}), t % cdiv(N, {bn})",
+        _acc(s),
+        *loop.body(_compute(s)),
+        f"atomic_add({_c(s)}, acc)",
+    ]
+    return _signature(s), [
+        f"kts = cdiv(K, {bk})",
+        f"begin, end = split(cdiv(M, {bm}) * cdiv(N, {bn}) * kts, {s.blocks})",
+        *loop.allocate(),
+        "for t in range(begin // kts, cdiv(end, kts)):",
+        *[f"    {line}" for line in inner],
+    ]
+
+
+def _persistent(s: TiledSchedule) -> Text:
+    loop = _loop(s, "A", "B")
+    steps = loop.peeled(_compute(s)) if s.stages == 2 else loop.body(_compute(s))
+    inner = [_acc(s), *steps, f"store({_c(s)}, acc)"]
+    return _signature(s), [
+        *loop.allocate(),
+        f"for bm, bn in tiles({_tiles(s)}{s.order_text}):",
+        *[f"    {line}" for line in inner],
+    ]
+
+
+_FORMS = {
+    "plain": _plain,
+    "batched": _batched,
+    "grouped": _grouped,
+    "split": _split,
+    "partials": _partials,
+    "stream": _stream,
+    "persistent": _persistent,
+}
+
+
+# ----------------------------------------------------------------------------------------- reference
+
+
+def reference(s: TiledSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
+    """In fp64."""
+    del sizes
+    a, b = inputs["A"], inputs["B"]
+    match s:
+        case BatchedSchedule():
+            return {"C": np.einsum("zmk,znk->zmn", a, b)}
+        case GroupedSchedule():
+            return {"C": np.einsum("mk,mnk->mn", a, b[np.repeat(inputs["group"], s.tile[0])])}
+        case PartialsSchedule():
+            starts = range(0, a.shape[1], s.part)
+            return {"W": np.stack([a[:, k : k + s.part] @ b[:, k : k + s.part].T for k in starts])}
+        case _:
+            return {"C": a @ b.T}
+
+
+def sizes(s: TiledSchedule) -> tuple[Sizes, ...]:
+    """k-tiles 1, 2, S and 2 S + 1 times for each part; ragged in every dimension."""
+    bm, bn, bk = s.tile
+    parts = s.parts if isinstance(s, SplitSchedule) else 1
+    out: list[Sizes] = []
+    for turn, n in enumerate(sorted({1, 2, s.stages, 2 * s.stages + 1})):
+        ragged = turn % 2 == 0
+        one = {
+            "M": bm - 5 if ragged else bm + bm // 3,
+            "N": bn + 8 if ragged else bn - 8,
+            "K": max(s.align, n * parts * bk - (s.align if ragged else 0)),
+        }
+        match s:
+            case BatchedSchedule():
+                one["Z"] = 1 + turn
+            case GroupedSchedule():
+                one |= {"M": bm * (1 + turn % 2), "G": 3}
+            case PersistentSchedule():
+                one["N"] += 2 * bn  # a block walks over several tiles
+            case _:
+                pass
+        out.append(one)
+    return tuple(out)
+
+
+def grouped_inputs(s: GroupedSchedule, given: Sizes, rng: np.random.Generator) -> dict[str, Any]:
+    """Groups that differ from block to block."""
+    blocks = given["M"] // s.tile[0]
+    return {
+        "A": rng.standard_normal((given["M"], given["K"])),
+        "B": rng.standard_normal((given["G"], given["N"], given["K"])),
+        "group": (np.arange(blocks) + 1) % given["G"],
+    }
+
+
+PLAIN_EXAMPLES = {
+    "f8-ring": TiledSchedule(dtype="f8", tile=(32, 64, 64), grid=(1, 2), atom="32x32x16"),
+    "f8-registers": TiledSchedule(dtype="f8", tile=(48, 32, 64), grid=(3, 1), atom="16x16x32", stages=1, swizzle=2),
+    "i8-ring": TiledSchedule(dtype="i8", tile=(32, 32, 64), grid=(2, 1), atom="16x16x32", stages=3),
+    "i8-registers": TiledSchedule(dtype="i8", tile=(64, 32, 32), grid=(2, 1), atom="32x32x16", stages=1, swizzle=0),
+    "f32-ring": TiledSchedule(dtype="f32", tile=(32, 32, 16), grid=(1, 2), atom="16x16x4", swizzle=0),
+}
+BATCHED_EXAMPLES = {
+    "ring": BatchedSchedule(tile=(32, 64, 32), grid=(1, 2)),
+    "registers": BatchedSchedule(tile=(64, 32, 32), grid=(2, 1), stages=1, dtype="f16"),
+    "48-rows": BatchedSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=3, order="xcd(8)"),
+}
+GROUPED_EXAMPLES = {
+    "ring": GroupedSchedule(tile=(32, 64, 32), grid=(1, 2)),
+    "registers": GroupedSchedule(tile=(64, 32, 32), grid=(2, 1), stages=1),
+    "48-rows": GroupedSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=3, dtype="f16"),
+}
+SPLIT_EXAMPLES = {
+    "ring": SplitSchedule(tile=(32, 64, 32), grid=(1, 2)),
+    "registers": SplitSchedule(tile=(32, 32, 16), grid=(1, 1), stages=1, swizzle=2, parts=4),
+    "i8": SplitSchedule(dtype="i8", tile=(32, 32, 64), grid=(2, 1), atom="16x16x32", parts=2),
+}
+PARTIALS_EXAMPLES = {
+    "ring": PartialsSchedule(tile=(32, 64, 32), grid=(1, 2), part=96),
+    "registers": PartialsSchedule(tile=(32, 32, 16), grid=(1, 1), stages=1, swizzle=2, part=32),
+    "three-stages": PartialsSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=3, part=64),
+}
+STREAM_EXAMPLES = {
+    "five": StreamSchedule(tile=(32, 32, 32), grid=(1, 1)),
+    "three": StreamSchedule(tile=(48, 32, 16), grid=(3, 1), atom="16x16x16", blocks=3, swizzle=0),
+    "seven": StreamSchedule(tile=(64, 32, 32), grid=(2, 1), blocks=7, dtype="f16"),
+}
+PERSISTENT_EXAMPLES = {
+    "xcd": PersistentSchedule(tile=(32, 32, 32), grid=(1, 1)),
+    "registers": PersistentSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=1),
+    "group-m": PersistentSchedule(tile=(32, 64, 32), grid=(1, 2), order="group_m(2)", dtype="f16"),
+}

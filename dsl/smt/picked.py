@@ -13,6 +13,7 @@ from argus.dsl.layout.affine import evaluate_affine
 from argus.dsl.tags.contract import BOUND, assumptions
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +25,35 @@ class Given:
     sizes: Mapping[str, int]
 
 
-def picked(given: Given, value: Floats, dimension: int, axis: str) -> tuple[Floats, str] | None:
-    """A tensor with an axis replaced by the one that tells where along it to read; rows at -1 are zero.
+def picked(given: Given, value: Floats, dimension: int, axis: str) -> tuple[Floats, tuple[str, ...]] | None:
+    """A tensor with an axis replaced by those that tell where along it to read; rows at -1 are zero.
 
     None if the contract does not say.
     """
+    found = places(given, axis)
+    if found is None:
+        return None
+    at, axes = found
+    rows = np.take(value, np.maximum(at, 0), axis=dimension)
+    shape = [1] * rows.ndim
+    shape[dimension : dimension + at.ndim] = at.shape
+    return np.where((at >= 0).reshape(shape), rows, 0.0), axes
+
+
+def places(given: Given, axis: str) -> tuple[Ints, tuple[str, ...]] | None:
+    """Where along an axis the contract's integers point, and by which axes; None if it does not say."""
     known = assumptions(given.core)
     tensor = known.meant(axis)
     chosen = given.inputs.get(tensor or "")
     params = {p.name: p for p in given.core.params if isinstance(p, TensorParam)}
     if tensor is None or not isinstance(chosen, np.ndarray):
         return None
-    for element in known.elements(tensor, params[tensor].axes[0]):
+    for element in known.elements(tensor, params[tensor].axes):
         axes = {name.removesuffix(BOUND) for name in element.variables() if name.endswith(BOUND)}
-        if len(axes) == 1:
+        args = element.terms[0][0].args
+        if len(axes) == 1 and len(args) == 1:
             (along,) = axes
-            (place,) = element.terms[0][0].args
             extent = evaluate_affine(known.ranges[along], given.sizes)
-            at = [int(chosen[evaluate_affine(place, {**given.sizes, along + BOUND: i})]) for i in range(extent)]
-            rows = np.take(value, np.maximum(at, 0), axis=dimension)
-            shape = [1] * rows.ndim
-            shape[dimension] = extent
-            return np.where((np.array(at) >= 0).reshape(shape), rows, 0.0), along
-    return None
+            at = [chosen[evaluate_affine(args[0], {**given.sizes, along + BOUND: i})] for i in range(extent)]
+            return np.array(at, np.int64), (along,)
+    return chosen.astype(np.int64), params[tensor].axes

@@ -35,7 +35,7 @@ from argus.dsl.ir import (
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import evaluate
 from argus.dsl.smt.flow import sources
-from argus.dsl.smt.picked import Given, picked
+from argus.dsl.smt.picked import Given, picked, places
 from argus.dsl.tags.views import root
 
 Floats = npt.NDArray[np.float64]
@@ -86,16 +86,35 @@ def contraction(ensures: Ensures, of: frozenset[str], given: Given) -> Floats | 
         axes = list(params[name].axes)
         for axis in [a for a in axes if a not in known]:
             found = picked(given, value, axes.index(axis), axis)
-            if found is None or found[1] not in ensures.index:
+            if found is None or not known.issuperset(found[1]):
                 return None
-            value, axes[axes.index(axis)] = found
+            at = axes.index(axis)
+            value, axes[at : at + 1] = found
         for axis in axes:
             letters.setdefault(axis, string.ascii_letters[len(letters)])
         parts.append("".join(letters[axis] for axis in axes))
         arrays.append(value)
-    if not arrays or any(axis not in letters for axis in ensures.index):
+    if not arrays:
         return None
-    return np.einsum(f"{','.join(parts)}->{''.join(letters[a] for a in ensures.index)}", *arrays)
+    scattered = {axis: found for axis in ensures.index if axis not in letters and (found := places(given, axis))}
+    if any(len(axes) != 1 or axes[0] not in letters for _, axes in scattered.values()):
+        return None
+    index = [scattered[a][1][0] if a in scattered else a for a in ensures.index]
+    if any(a not in letters for a in index):
+        return None
+    out = np.einsum(f"{','.join(parts)}->{''.join(letters[a] for a in index)}", *arrays)
+    for number, axis in enumerate(ensures.index):
+        if axis in scattered:
+            extent = evaluate(params[ensures.tensor].shape[number], given.sizes)
+            out = _scattered(out, number, scattered[axis][0], extent)
+    return out
+
+
+def _scattered(rows: Floats, dimension: int, at: npt.NDArray[np.int64], extent: int) -> Floats:
+    """Rows added up at the places they belong to; those at -1 belong nowhere."""
+    out = np.zeros((extent, *np.delete(rows.shape, dimension)))
+    np.add.at(out, at[at >= 0], np.moveaxis(rows, dimension, 0)[at >= 0])
+    return np.moveaxis(out, 0, dimension)
 
 
 def changes_data(core: Kernel) -> bool:

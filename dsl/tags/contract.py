@@ -89,7 +89,7 @@ class Assumptions:
         return None
 
     def meant(self, axis: str) -> str | None:
-        """The only vector of integers that an assumption bounds by the extent of an axis: `slot[s] < T`."""
+        """The only tensor of integers that an assumption bounds by the extent of an axis: `slot[s] < T`."""
         extent = self.ranges.get(axis)
         parts = [p for a in self.all for p in (a.formula.parts if isinstance(a.formula, And) else (a.formula,))]
         found = dict.fromkeys(
@@ -98,14 +98,14 @@ class Assumptions:
             for atom, c in part.a.terms
             if c == -1 and atom.kind == "app" and part.a + Affine(0, ((atom, 1),)) == extent - 1
         )  # fmt: skip
-        vectors = [name for name in found if len(self.extents.get(name, ())) == 1]
-        return vectors[0] if len(vectors) == 1 else None
+        tensors = [name for name in found if name in self.extents]
+        return tensors[0] if len(tensors) == 1 else None
 
-    def elements(self, tensor: str, own: str) -> Iterator[Affine]:
-        """The elements of a vector by other axes than its own, as equations have them, then by its own."""
+    def elements(self, tensor: str, own: tuple[str, ...]) -> Iterator[Affine]:
+        """The elements of a tensor by other axes than its own, as equations have them, then by its own."""
         yield from (e for _, e in self.equations() if function_of(e.terms[0][0]) == tensor)
-        if own:
-            yield application(tensor, (var(own + BOUND),))
+        if all(own):
+            yield application(tensor, tuple(var(a + BOUND) for a in own))
 
     def equations(self) -> Iterator[tuple[Atom, Affine]]:
         """Each assumption of the form `tensor[...] == f(axes)`, as the application of f and the element."""

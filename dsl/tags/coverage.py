@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from argus.dsl.ir import Ensures
-from argus.dsl.layout.affine import Affine, Formula, formula_variables, ge, var
+from argus.dsl.layout.affine import Affine, Formula, application, conjunction, eq, formula_variables, ge, negation, var
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.obligations import POINTS, Box, Finding, Goal, Holds, Obligation, WritesOnce
 from argus.dsl.tags.parts import chosen_by_part
@@ -53,6 +53,7 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
     for end in ends:
         of_sizes, of_blocks = _split(end, blocks)
         paths.setdefault(of_sizes, []).append((end, of_blocks))
+    extents = _extents(cx, ensures, writes, obligation)
     apart = True
     if any(of_blocks for group in paths.values() for _, of_blocks in group):
         # Blocks take different paths, so all paths that are open at the same sizes count together.
@@ -66,11 +67,37 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
         boxes = tuple(
             _under(w.box, of_blocks) for s, of_blocks in group for w in s.done + s.open if w.tensor == ensures.tensor
         )
-        extents = tuple(cx.evaluate(e) for e in cx.types.params[ensures.tensor].shape)
         claim = WritesOnce(boxes, extents, tuple(blocks))
         finding = _finding(cx, ensures, boxes)
         for goal in _shared_out(cx, Goal(of_sizes, claim, lambda finding=finding: finding), writes, ensures):
             obligation.need(goal)
+
+
+def _extents(cx: Context, ensures: Ensures, writes: Sequence[Write], obligation: Obligation) -> tuple[Affine, ...]:
+    """What is to be covered: the output; where integers pick rows, their places."""
+    extents = [cx.evaluate(e) for e in cx.types.params[ensures.tensor].shape]
+    if len({w.through for w in writes}) > 1:
+        obligation.block(f"rows of {ensures.tensor} are picked in several ways")
+        return tuple(extents)
+    for axis, tensor in writes[0].through if writes else ():
+        (extents[axis],) = cx.assumptions.extents[tensor]
+        if not writes[0].adds:
+            _all_different(cx, ensures, tensor, obligation)
+    return tuple(extents)
+
+
+def _all_different(cx: Context, ensures: Ensures, tensor: str, obligation: Obligation) -> None:
+    """Rows that are stored, not added, must be picked once."""
+    first, second = var(f"one place in {tensor}"), var(f"another place in {tensor}")
+    (length,) = cx.assumptions.extents[tensor]
+    inside = [f for place in (first, second) for f in (ge(place), ge(length - place - 1))]
+    rows = [application(tensor, (place,)) for place in (first, second)]
+    same = conjunction((*inside, ge(second - first - 1), eq(rows[0] - rows[1]), ge(rows[0])))
+    finding = _finding(cx, ensures, ())
+    text = f"two rows of {ensures.tensor} that {tensor} picks may be one: assume that they differ, or add atomically"
+    finding = replace(finding, text=text, fix_class="contract missing")
+    obligation.need(Goal((), Holds(negation(same)), lambda: finding))
+    obligation.block(f"whether {tensor} names every row of {ensures.tensor} is not known")
 
 
 def _shared_out(cx: Context, goal: Goal, writes: Sequence[Write], ensures: Ensures) -> list[Goal]:

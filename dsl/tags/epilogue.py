@@ -12,19 +12,19 @@ from argus.dsl.layout.affine import Affine, Formula, conjunction, ge, negation, 
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Acc, Fragment, Term, Tile, Top, Value, Window, substitute_term
-from argus.dsl.tags.lookup import looked_up
+from argus.dsl.tags.lookup import looked_up, picked_wrongly
 from argus.dsl.tags.obligations import POINTS, Box, CoversOnce, Finding, Goal, Holds, Obligation
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State, Write
 from argus.dsl.tags.values import as_tile
-from argus.dsl.tags.views import GlobalView
+from argus.dsl.tags.views import PICKS, Edge, GlobalView, Pick
 
 
 def store_output(
     cx: Context, state: State, site: Site, view: GlobalView, frag: Fragment, *, adds: bool = False
 ) -> None:
     """`store` or `atomic_add` to a tensor: remember what it covers, and check it against the tensor's `ensures`."""
-    edges = {e.axis: e for e in view.edges}
+    edges = {e.axis: _placed(e) for e in view.edges}
     fixed = dict(view.fixed)
     axes = range(len(view.tensor.axes))
     shape = view.shape  # outside the slice unless static
@@ -32,14 +32,25 @@ def store_output(
         site.number,
         tuple(edges[a].base if a in edges else fixed[a] for a in axes),
         tuple(edges[a].extent.const if a in edges else 1 for a in axes),
-        tuple(Window(str(a), lo, hi) for a, lo, hi in view.windows),
+        (*(Window(str(a), lo, hi) for a, lo, hi in view.windows), *_windows_of_picks(view)),
         given=state.hypotheses(),
     )
-    state.open = (*state.open, Write(view.tensor.name, box, adds))
+    through = tuple((e.axis, e.pick.tensor) for e in view.edges if e.pick is not None)
+    state.open = (*state.open, Write(view.tensor.name, box, adds, through))
     tile = as_tile(cx, frag)
     for ensures in cx.kernel.ensures:
         if ensures.tensor == view.tensor.name:
             _Store(cx, state, site, view, shape, ensures, adds).check(tile)
+
+
+def _placed(edge: Edge) -> Edge:
+    """An edge of picked rows as the places of their integers."""
+    return edge if edge.pick is None else replace(edge, base=edge.pick.base(edge.pick.along) + edge.base)
+
+
+def _windows_of_picks(view: GlobalView) -> list[Window]:
+    picks = [(e, e.pick) for e in view.edges if e.pick is not None]
+    return [Window(str(e.axis), w.lo, w.hi) for e, p in picks for w in p.windows(e) if w.axis == p.along]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,11 @@ class _Store:
     shape: tuple[int, ...]
     ensures: Ensures
     adds: bool = False
+
+    @property
+    def _scattered(self) -> dict[int, Pick]:
+        """The integers that pick along axes of the output, by the axis's number."""
+        return {e.axis: e.pick for e in self.view.edges if e.pick is not None}
 
     @property
     def epilogue(self) -> Obligation:
@@ -82,7 +98,7 @@ class _Store:
         if (tile.codes < 0).any():
             return "some elements are uninitialised"
         values = [v for v, _ in values_of(tile.codes, self.cx.store)]
-        if self.adds and any(v.changed for v in values):
+        if self.adds and self.cx.part is not None and any(v.changed for v in values):
             return "parts of sums are changed before they are added up"
         return next((v.top for v in values if v.top), "")
 
@@ -101,6 +117,9 @@ class _Store:
     def _check_coordinates(self, tile: Tile, values: list[Value]) -> None:
         """Each element goes where its free tags say, and is data there."""
         for number, axis in enumerate(self.ensures.index):
+            if number in self._scattered:
+                self._check_scatter(tile, number, axis)
+                continue
             got = column(tile.codes, axis, self.cx.store, self.state.reduce)
             if got is None:
                 self._violated(f"the stored elements carry no tag {axis}", "operand transposed", component=axis)
@@ -110,14 +129,29 @@ class _Store:
             for value in values:
                 self._check_windows(value, number, axis)
         extra = {c.axis for v in values for c in v.comps} - set(self.ensures.index)
+        extra -= {p.along for p in self._scattered.values()}
         if extra := {axis for axis in extra if not self._check_lookup(tile, axis)}:
             self._violated(f"the stored elements still vary with {', '.join(sorted(extra))}", "k incomplete")
 
+    def _check_scatter(self, tile: Tile, number: int, axis: str) -> None:
+        """Each element goes to the row that the contract's integers say, at the element's own coordinates."""
+        pick = self._scattered[number]
+        if wrong := picked_wrongly(self.cx, (f"{pick.tensor}{PICKS}{axis}",)):
+            self.epilogue.block(wrong)
+            return
+        got = column(tile.codes, pick.along, self.cx.store, self.state.reduce)
+        if got is None:
+            self._violated(f"the stored elements carry no tag {pick.along}", "operand transposed", component=pick.along)
+            return
+        for d in differences(self._destination(number), got):
+            self._misplaced(tile, pick.along, number, got, d)
+
     def _check_lookup(self, tile: Tile, axis: str) -> bool:
         """Whether the contract says where along an axis to read: where, is checked then."""
-        found = looked_up(self.cx, self.state, axis, self.ensures, tile)
-        for want, got in found or ():
-            for d in differences(want, got):
+        known = (*self.ensures.index, *(p.along for p in self._scattered.values()))
+        found = looked_up(self.cx, self.state, axis, known, tile)
+        if found is not None:
+            for d in differences(*found):
                 wanted, stored = self.cx.shown(d.want, self.state), self.cx.shown(d.got, self.state)
                 finding = Finding(
                     f"{axis} = {stored} where the contract wants {wanted}", self.site.span, self.cx.loops(),
@@ -133,7 +167,7 @@ class _Store:
         base, strides = dict(self.view.fixed).get(number, Affine()), (0,) * len(self.shape)
         for dimension, edge in enumerate(self.view.edges):
             if edge.axis == number:
-                base, strides = edge.base, tuple(int(i == dimension) for i in range(len(self.shape)))
+                base, strides = _placed(edge).base, tuple(int(i == dimension) for i in range(len(self.shape)))
         reduced = self.state.reduce(base)
         local = self.cx.store.tables[self.cx.store.grid(self.shape, strides)].reshape(self.shape)
         return Column((reduced.without_const(),), (base - reduced.const,), None, local + reduced.const)
@@ -191,17 +225,23 @@ class _Store:
     # ----------------------------------------------------------------------------------- what went in
 
     def _check_origins(self, value: Value) -> None:
-        want = frozenset(self.ensures.uses)
-        if value.origins != want:
-            parts = [("without", sorted(want - value.origins)), ("from", sorted(value.origins - want))]
+        if wrong := picked_wrongly(self.cx, value.origins):
+            self.epilogue.block(wrong)
+        want, origins = frozenset(self.ensures.uses), frozenset(o for o in value.origins if PICKS not in o)
+        if origins != want:
+            parts = [("without", sorted(want - origins)), ("from", sorted(origins - want))]
             made = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
             finding = self._finding(f"the stored elements were made {made}", "operand transposed")
-            finding = replace(finding, ignored=tuple(sorted(want - value.origins)))
+            finding = replace(finding, ignored=tuple(sorted(want - origins)))
             self.cx.violated(self.epilogue, self.state, "table", lambda: finding)
 
     def _check_sums(self, value: Value) -> None:
         """Each reduced coordinate of the contract, once."""
+        scattered = {p.along: p for p in self._scattered.values()}
         for over in self.ensures.over:
+            if over.axis in scattered and self.adds:
+                self._check_added(over, scattered[over.axis])
+                continue
             in_range = self._in_range((0,) * len(self.shape))
             complete(
                 self.cx, self.state, self.site, value.reduced, over,
@@ -209,6 +249,14 @@ class _Store:
             )  # fmt: skip
         for axis in sorted({t.axis for t in value.reduced} - {o.axis for o in self.ensures.over}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")
+
+    def _check_added(self, over: Over, pick: Pick) -> None:
+        """Rows that are added where integers say are summed over the places of those: coverage counts the places."""
+        obligation = self.complete(over.axis)
+        obligation.raise_tier("structure")
+        length = self.cx.assumptions.ranges[over.axis]
+        if over.pred is not None or self.cx.evaluate(over.extent) != length:
+            obligation.block(f"over({over.axis}, ...) does not name all places of {pick.tensor}")
 
 
 def _hint(axis: str, want: Affine, got: Affine) -> str:

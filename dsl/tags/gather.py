@@ -1,8 +1,8 @@
 """Rows picked by a vector of integers, and integers read to be used as indices.
 
-The elements of `X.gather(slot.tile(64)[bs])` carry the coordinates of `slot` (where the integer stood) and, on an axis
-of their own called `slot>t`, the same place as the one whose integer picked the row of t. Which row that is, nobody
-knows; that two elements come from equal rows follows from equal places. A row -1 is all padding.
+The elements of `X.gather(slot.tile(64)[bs])` carry the coordinates at which their integers stood, and beside X the
+origin `slot>t`: their place along t is what `slot` says at those coordinates. Which row that is, nobody knows. A row -1
+is all padding.
 """
 
 from __future__ import annotations
@@ -19,44 +19,43 @@ from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Comp, Ints, Store,
 from argus.dsl.tags.state import State
 from argus.dsl.tags.views import Edge, Need, Outside, Pick, root
 
-PICKS = ">"
-
-
-def picked_axis(tensor: str, axis: str) -> str:
-    """The axis of places in `tensor` whose integers picked elements along `axis`."""
-    return f"{tensor}{PICKS}{axis}"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A vector of integers in registers, as it was loaded from a tensor."""
+    """A vector of integers in registers, as it was loaded from a tensor: `along` is the axis it runs along."""
 
     value: Value
+    axes: tuple[str, ...]
+    along: str
     length: int
 
+    @property
+    def tensor(self) -> str:
+        return self.value.integers
+
+    def base(self, axis: str) -> Affine:
+        return next(c.base for c in self.value.comps if c.axis == axis)
+
     def windows(self, edge: Edge) -> tuple[Window, ...]:
-        (comp,) = self.value.comps
         if edge.base.is_const and 0 <= edge.base.const <= self.length - edge.extent.const:
             return self.value.windows
-        return (*self.value.windows, Window(comp.axis, comp.base, comp.base + self.length))
+        base = self.base(self.along)
+        return (*self.value.windows, Window(self.along, base, base + self.length))
 
     def needs(self, extent: Affine) -> tuple[Need, ...]:
-        row = f"row of {self.value.integers}"
-        (comp,) = self.value.comps
-        at = comp.base + var(row)
-        integer = application(self.value.integers, (at,))
+        row = f"row of {self.tensor}"
+        at = {a: self.base(a) + var(row) if a == self.along else self.base(a) for a in self.axes}
+        integer = application(self.tensor, tuple(at[a] for a in self.axes))
         where = [ge(var(row)), ge(Affine(self.length - 1) - var(row))]
-        where += [f for w in self.value.windows for f in (ge(at - w.lo), ge(w.hi - at - 1))]
+        where += [f for w in self.value.windows for f in (ge(at[w.axis] - w.lo), ge(w.hi - at[w.axis] - 1))]
         inside = conjunction((ge(integer + 1), ge(extent - integer - 1)))
         return (Need(disjunction((negation(conjunction(where)), inside)), f"row {integer} of {extent}"),)
 
-    def comps(self, axis: str, edge: Edge, rows: Ints, store: Store) -> tuple[Comp, ...]:
+    def comps(self, edge: Edge, rows: Ints, store: Store) -> tuple[Comp, ...]:
         if not edge.base.is_const:
             raise Outside("a gather at a symbolic place of its index")
-        (comp,) = self.value.comps
-        table = store.table(rows + edge.base.const)
-        own = (Comp(comp.axis, comp.base, table),) if comp.axis else ()
-        return (*own, Comp(picked_axis(self.value.integers, axis), comp.base, table))
+        place, still = store.table(rows + edge.base.const), store.table(np.zeros_like(rows))
+        return tuple(Comp(a, self.base(a), place if a == self.along else still) for a in self.axes)
 
 
 def rows_of(cx: Context, state: State, name: str) -> Pick:
@@ -70,13 +69,17 @@ def rows_of(cx: Context, state: State, name: str) -> Pick:
         raise Outside(f"a gather by {name}, whose integers nobody follows")
     numbers = np.unique(frag.codes >> ELEMENT_BITS)
     value = cx.store.values[int(numbers[0])]
-    element = frag.codes & ELEMENT_MASK
-    straight = len(numbers) == 1 and bool(value.integers) and len(value.comps) == 1 and not value.claimed
-    if not straight or (cx.store.tables[value.comps[0].table][element] != np.arange(len(element))).any():
-        raise Outside(f"a gather by {name}, which is no run of a tensor's integers")
+    tensor = cx.types.params.get(value.integers)
+    if len(numbers) != 1 or tensor is None or value.claimed or {c.axis for c in value.comps} != set(tensor.axes):
+        raise Outside(f"a gather by {name}, which is no run of a named tensor's integers")
     if value.windows and value.pad not in (0.0, -1.0):
         raise Outside(f"a gather by {name}, padded with {value.pad}")
-    return Rows(value, len(element))
+    element, run = frag.codes & ELEMENT_MASK, np.arange(len(frag.codes))
+    moves = {c.axis: cx.store.tables[c.table][element] for c in value.comps}
+    along = [a for a, table in moves.items() if (table == run).all() and (table.any() or len(run) == 1)]
+    if not along or any(moves[a].any() for a in moves if a != along[0]):
+        raise Outside(f"a gather by {name}, which is no run of {value.integers}")
+    return Rows(value, tensor.axes, along[0], len(element))
 
 
 # -------------------------------------------------------------------------------------------- scalars

@@ -7,32 +7,37 @@ X that belongs to output row s is `slot[s]`; with `expert[b] < E` and `expert[s 
 
 from __future__ import annotations
 
-from argus.dsl.ir import Ensures
+from collections.abc import Iterable
+
 from argus.dsl.layout.affine import Affine, substitute_affine
 from argus.dsl.tags.columns import Column, column
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.contract import BOUND, each
 from argus.dsl.tags.domain import Tile
-from argus.dsl.tags.gather import PICKS
 from argus.dsl.tags.state import State
+from argus.dsl.tags.views import PICKS
 
-Pairs = list[tuple[Column, Column]]
+
+def picked_wrongly(cx: Context, origins: Iterable[str]) -> str:
+    """Which rows were picked by other integers than those the contract means; empty if none were."""
+    for origin in sorted(o for o in origins if PICKS in o):
+        tensor, _, axis = origin.partition(PICKS)
+        if cx.assumptions.meant(axis) != tensor:
+            return f"{tensor} picks along {axis}, which the contract does not say"
+    return ""
 
 
-def looked_up(cx: Context, state: State, axis: str, ensures: Ensures, tile: Tile) -> Pairs | None:
-    """What the elements' coordinates along an axis should be and are; None if the contract does not say."""
+def looked_up(cx: Context, state: State, axis: str, known: Iterable[str], tile: Tile) -> tuple[Column, Column] | None:
+    """What the elements' coordinates along an axis should be, by those along `known` axes, and what they are.
+
+    None if the contract does not say.
+    """
     got = column(tile.codes, axis, cx.store, state.reduce)
-    places = {a: c for a in ensures.index if (c := column(tile.codes, a, cx.store, state.reduce)) is not None}
-    if got is None:
-        return None
-    if PICKS in axis:
-        tensor, _, of = axis.partition(PICKS)
-        (own,) = cx.types.params[tensor].axes
-        return [(places[own], got)] if cx.assumptions.meant(of) == tensor and own in places else None
+    places = {a: c for a in known if (c := column(tile.codes, a, cx.store, state.reduce)) is not None}
     tensor = cx.assumptions.meant(axis)
-    if tensor is None:
+    if got is None or tensor is None:
         return None
-    (own,) = cx.types.params[tensor].axes
+    own = cx.types.params[tensor].axes
     for element in cx.assumptions.elements(tensor, own):
         used = {a.removesuffix(BOUND) for a in element.variables()}
         if len(used) == 1 and used <= places.keys():
@@ -41,5 +46,5 @@ def looked_up(cx: Context, state: State, axis: str, ensures: Ensures, tile: Tile
             def at(place: Affine, element: Affine = element, along: str = along) -> Affine:
                 return substitute_affine(element, {along + BOUND: place})
 
-            return [(each(at, places[along]), got)]
+            return each(at, places[along]), got
     return None

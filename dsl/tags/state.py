@@ -44,11 +44,12 @@ from argus.dsl.tags.obligations import Box
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One store to an output tensor, or what is added to it; `done` and `open` as in `Acc`."""
+    """One store to an output tensor, or what is added to it; `through` has the axes along which integers pick."""
 
     tensor: str
     box: Box
     adds: bool = False
+    through: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True, eq=False)

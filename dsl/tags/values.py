@@ -24,19 +24,20 @@ from argus.dsl.tags.domain import (
     Value,
     Window,
 )
-from argus.dsl.tags.views import GlobalView
+from argus.dsl.tags.views import PICKS, GlobalView
 
 
 def global_codes(cx: Context, view: GlobalView, shape: tuple[int, ...], span: Span) -> Ints:
     """Codes of the elements that a load of this view gives."""
     tensor = view.tensor
     comps = list[Comp]()
-    picked = list[Window]()
+    picked, origins = list[Window](), {tensor.name}
     for edge_number, edge in enumerate(view.edges):
         strides = tuple(int(i == edge_number) for i in range(len(shape)))
         if edge.pick is not None:
             rows = cx.store.tables[cx.store.grid(shape, strides)]
-            comps += edge.pick.comps(tensor.axes[edge.axis], edge, rows, cx.store)
+            comps += edge.pick.comps(edge, rows, cx.store)
+            origins.add(f"{edge.pick.tensor}{PICKS}{tensor.axes[edge.axis]}")
             picked += edge.pick.windows(edge)
             continue
         comps.append(Comp(tensor.axes[edge.axis], edge.base, cx.store.grid(shape, strides)))
@@ -44,8 +45,8 @@ def global_codes(cx: Context, view: GlobalView, shape: tuple[int, ...], span: Sp
         comps.append(Comp(tensor.axes[axis], at, cx.store.grid(shape, (0,) * len(shape))))
     named = tuple(sorted((c for c in comps if c.axis), key=lambda c: c.axis))
     windows = (*(w for w in view.axis_windows() if w.axis), *picked)
-    integers = tensor.name if tensor.dtype == "i32" and len(tensor.axes) == 1 else ""
-    value = Value(frozenset((tensor.name,)), named, windows, view.pad, integers=integers, span=span)
+    integers = tensor.name if tensor.dtype == "i32" and all(tensor.axes) else ""
+    value = Value(frozenset(origins), named, windows, view.pad, integers=integers, span=span)
     if tensor.name in cx.written_tensors:
         value = replace(value, top=f"line {span.line} reads {tensor.name}, which this kernel writes")
     return cx.store.codes(value, shape)

@@ -137,6 +137,9 @@ def byte_offsets(buffer: Shared) -> Ints:
 # --------------------------------------------------------------------------------------------- global
 
 
+PICKS = ">"  # `slot>t`: the coordinate along t is what slot says
+
+
 class Pick(Protocol):
     """What a vector of integers picks: see `argus.dsl.tags.gather`."""
 
@@ -151,8 +154,22 @@ class Pick(Protocol):
         """What must hold for all that it picks to lie within an extent."""
         ...
 
-    def comps(self, axis: str, edge: Edge, rows: Ints, store: Store) -> tuple[Comp, ...]:
+    def comps(self, edge: Edge, rows: Ints, store: Store) -> tuple[Comp, ...]:
         """The components of elements that lie in these rows of the view, as places along `edge`."""
+        ...
+
+    @property
+    def tensor(self) -> str:
+        """The tensor of the integers."""
+        ...
+
+    @property
+    def along(self) -> str:
+        """The axis of that tensor along which they lie."""
+        ...
+
+    def base(self, axis: str) -> Affine:
+        """The coordinate of the first."""
         ...
 
 

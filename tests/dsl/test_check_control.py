@@ -76,6 +76,13 @@ SLIPS: dict[str, Slip] = {
     "up weights of the tile before": (
         "moe_up", (("Wu[e].tile(64, 64)[bn, kt + 1]", "Wu[e].tile(64, 64)[bn, kt]"),), "conformity", "u += mma",
     ),
+    # ------------------------------------------------------------------------------------------ scatters
+    "rows that share a token are stored": ("moe_down", (("atomic_add(", "store("),), "coverage", "store("),
+    "rows of another block's tokens": (
+        "moe_down", (("load(slot.tile(64)[bs])", "load(slot.tile(64)[bs // 2])"),), "epilogue", "atomic_add(",
+    ),
+    "the first rows of the index only": ("moe_down", (("block(P // 64", "block(P // 128"),), "coverage", "atomic_add("),
+    "rows added without their token": ("moe_down", ((".scatter(load(slot.tile(64)[bs]))", ""),), "epilogue", "atomic_"),
 }  # fmt: skip
 
 

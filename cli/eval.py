@@ -16,11 +16,12 @@ from argus.cli.shapes import parse_shape
 from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.dsl.kernels import make_problem, task_named
 from argus.evals.checker import evaluate_checker, save_faults
+from argus.evals.races import evaluate_races
 from argus.evals.repair import evaluate_repair
 from argus.evals.table import Table, TableSummary, build, save, stored
 from argus.tools.compile import DEFAULT_CACHE
 
-app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, repair, table, search.")
+app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, races, repair, table, search.")
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
@@ -47,6 +48,20 @@ def checker(
             save_faults(report, folder)
         except OSError as error:
             fail("store", error.strerror or str(error), str(folder), json=json)
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.ok else 1)
+
+
+@app.command()
+def races(json: Json = False) -> None:
+    """Judge the checker by small kernels about one hazard each, and print the confusion matrix.
+
+    Exit 1: a verdict is not as expected.
+    """
+    report = evaluate_races(progress=Counted("judged"))
     if json:
         print_json(report)
     else:

@@ -25,7 +25,7 @@ from argus.evals.subjects import Subject, read
 Verdict = Literal["proved", "refuted", "unknown", "refused", "crashed"]
 
 MORE_SIZES = 2
-LIMIT_SECONDS = 120.0  # of each of the two judges
+LIMIT_SECONDS = 40.0  # of each of the two judges
 _LARGEST_BLOCKWORK = 2_000_000  # multiply-adds of a probe beyond the trip counts
 
 

@@ -145,6 +145,8 @@ def _models(goal: Goal, formulas: list[Formula], door: Door, order: Sequence[str
             continue
         tried.append(sizes)
         yield model, finding
+    if not tried:
+        raise Undecided("the solver finds a violation possible and gives no values for it")
 
 
 # ----------------------------------------------------------------------------------------- covering

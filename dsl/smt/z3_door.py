@@ -26,7 +26,8 @@ from argus.dsl.layout.affine import (
 z3: Any = _untyped_z3
 
 # Work, not seconds: the same query gives the same answer on a slow machine.
-EFFORT = 4_000_000
+EFFORT = 4_000_000  # of one question
+BUDGET = 20_000_000  # of all questions about one kernel
 SIZE_LIMIT = 2**31
 
 Model = dict[str, int]
@@ -42,13 +43,21 @@ class Door:
 
     Floor divisions by constants become a quotient with two linear bounds: Z3 times out on `div` and `mod`. Unknown
     functions come with what `about` says of their values.
+
+    All questions together may take `budget` units of the solver's work; afterwards every answer is that it gave up.
     """
 
     def __init__(
-        self, sizes: Sequence[str], preconditions: Iterable[Formula], about: About = lambda atom: (),
-    ) -> None:  # fmt: skip
+        self,
+        sizes: Sequence[str],
+        preconditions: Iterable[Formula],
+        about: About = lambda atom: (),
+        *,
+        budget: int | None = None,
+    ) -> None:
         self._solver: Any = z3.Solver()
-        self._solver.set("rlimit", EFFORT)
+        self._budget = BUDGET if budget is None else budget
+        self._spent = 0
         self._about = about
         self._met: set[str] = set()
         self._known: dict[str, Any] = {}
@@ -82,7 +91,7 @@ class Door:
             return True
         answer = self._check(formulas)
         if answer == z3.unknown:
-            raise Undecided(self._solver.reason_unknown())
+            raise Undecided(self._why())
         self._answers[key] = answer == z3.sat
         return answer == z3.unsat
 
@@ -97,7 +106,10 @@ class Door:
             for f in formulas:
                 self._solver.add(self._formula(f))
             self._define()
-            if self._solver.check() != z3.sat:
+            answer = self._solve()
+            if answer == z3.unknown:
+                raise Undecided(self._why())
+            if answer == z3.unsat:
                 return None
             names = sorted(frozenset[str]().union(*(formula_variables(f) for f in formulas)) | set(self.sizes))
             ordered: list[str | Atom] = [
@@ -122,9 +134,25 @@ class Door:
             for f in formulas:
                 self._solver.add(self._formula(f))
             self._define()
-            return self._solver.check()
+            return self._solve()
         finally:
             self._solver.pop()
+
+    def _solve(self) -> Any:  # noqa: ANN401
+        """Z3's answer about what is asserted, or `unknown` where the budget is spent."""
+        left = min(EFFORT, self._budget - self._spent)
+        if left <= 0:
+            return z3.unknown
+        self._solver.set("rlimit", left)
+        before = _work(self._solver)
+        answer = self._solver.check()
+        self._spent += _work(self._solver) - before
+        return answer
+
+    def _why(self) -> str:
+        if self._spent >= self._budget:
+            return f"the solver's budget of {self._budget:,} units of work for one kernel is spent"
+        return f"the solver gave up: {self._solver.reason_unknown()}"
 
     def _least(self, name: str, model: Model, names: Sequence[str | Atom]) -> Model:
         """Fix a variable at its least value, found by bisection from below."""
@@ -136,7 +164,7 @@ class Door:
             middle = (low + high) // 2 if low > 4 or high - low > 64 else low
             self._solver.push()
             self._solver.add(symbol <= middle)
-            if self._solver.check() == z3.sat:
+            if self._solve() == z3.sat:
                 model = self._values(self._solver.model(), names)
                 high = model[name]
             else:
@@ -226,6 +254,12 @@ class Door:
                 return z3.And([self._formula(p) for p in parts]) if parts else z3.BoolVal(True)
             case Or(parts):
                 return z3.Or([self._formula(p) for p in parts]) if parts else z3.BoolVal(False)
+
+
+def _work(solver: Any) -> int:  # noqa: ANN401
+    """Units of work that Z3 has counted since it was loaded."""
+    counts = solver.statistics()
+    return int(counts.get_key_value("rlimit count")) if "rlimit count" in counts.keys() else 0  # noqa: SIM118
 
 
 def version() -> Mapping[str, str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argus.dsl.check import check
 from argus.dsl.layout import Const, Op, Var, cdiv
 from argus.dsl.layout.affine import Affine, Formula, formula, ge, ne, var
-from argus.dsl.smt.z3_door import Door
+from argus.dsl.smt import z3_door
+from argus.dsl.smt.z3_door import Door, Undecided
 
 K = Var("K")
 
@@ -63,3 +67,33 @@ def test_divisions_mean_what_they_mean_in_python(value: int, by: int, result: in
 def test_whether_a_loop_always_runs(stop: Op, goes_on: bool) -> None:
     never = formula(Op("<=", (stop, Const(0))), {})
     assert Door(("K",), ()).refuted([never]) == goes_on
+
+
+def test_a_spent_budget_is_no_answer() -> None:
+    """Work is counted over all questions; afterwards nothing is proved, nothing found and nothing ruled out."""
+
+    def impossible(n: int) -> list[Formula]:
+        return [ge(Affine(n) - var("K")), ge(var("K") - (n + 2))]
+
+    door = Door(("K",), (), budget=200)
+    assert door.refuted(impossible(3))
+    with pytest.raises(Undecided, match="budget of 200 units of work for one kernel is spent"):
+        assert all(door.refuted(impossible(n)) for n in range(4, 1000))
+    with pytest.raises(Undecided, match="is spent"):
+        door.smallest([ge(var("K") - 5)], ("K",))
+    assert door.consistent(impossible(1000))
+    assert door.refuted(impossible(3))  # what was answered stays answered
+
+
+@pytest.mark.parametrize("budget", [0, 200, 1_000, 2_000])
+def test_a_kernel_without_budget_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
+    text = (Path(__file__).parents[2] / "kernels" / "reference" / "gemm_single.py").read_text("utf-8")
+    assert check(text).ok
+    monkeypatch.setattr(z3_door, "BUDGET", budget)
+    report = check(text)
+    unknown = [o for o in report.obligations if o.verdict == "unknown"]
+    assert all("budget" in (o.reason or "") for o in unknown)
+    assert report.ok is (unknown == [])
+    assert unknown or budget == 2_000
+    wrong = check(text.replace("unroll(4)", "unroll(3)"))
+    assert not wrong.ok

@@ -55,7 +55,7 @@ from argus.dsl.tags.induction import Live
 from argus.dsl.tags.memory import Buffer
 from argus.dsl.tags.mma import mma_into
 from argus.dsl.tags.obligations import Registry
-from argus.dsl.tags.register import register
+from argus.dsl.tags.register import register, written_view
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tiles import Tiles
 from argus.dsl.tags.transfer import atomic_add, copy_async, load, operand, store
@@ -85,16 +85,24 @@ class Analysis:
 
 def analyse(kernel: Kernel, types: Types, oracle: Oracle) -> Analysis:
     """Interpret a kernel in core form abstractly; goals are left for the solver."""
-    walker = _Walker(kernel, types, oracle)
+    walker = _walker(kernel)(kernel, types, oracle)
     walker.run()
     cx = walker.cx
     claims = any(isinstance(n, Tagged) for n in walk_body(kernel.body))
     return Analysis(cx.registry, tuple(walker.blocks), claims or bool(kernel.assume), tuple(cx.widened), cx)
 
 
-class _Walker:
+def _walker(kernel: Kernel) -> type[Walker]:
+    from argus.dsl.tags.roles.walker import RoleWalker  # noqa: PLC0415 - it extends the walker of this module
+
+    return Walker if kernel.target == "gfx942" else RoleWalker
+
+
+class Walker:
     def __init__(self, kernel: Kernel, types: Types, oracle: Oracle) -> None:
-        written = frozenset(root(n.view) for n in walk_body(kernel.body) if isinstance(n, Store | AtomicAdd))
+        written = frozenset(
+            root(written_view(n)) for n in walk_body(kernel.body) if isinstance(n, Store | AtomicAdd | CopyAsync)
+        )
         copied = frozenset(root(n.dst) for n in walk_body(kernel.body) if isinstance(n, CopyAsync))
         registry, sites = register(kernel, types, copied)
         self.cx = Context(
@@ -111,8 +119,6 @@ class _Walker:
     def run(self) -> None:
         buffers = {name: Buffer.fresh(shared) for name, shared in self.cx.types.buffers.items()}
         state = State({}, buffers, least={size: 1 for size in self.cx.types.sizes})
-        if self.cx.kernel.target != "gfx942":
-            state.lost = f"target {self.cx.kernel.target} is outside this slice of the checker"
         finals = self.body(self.cx.kernel.body, [state])
         coverage(self.cx, self.blocks, finals, self._ends_of_tiles)
 

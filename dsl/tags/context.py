@@ -162,6 +162,13 @@ class Context:
                 raise Outside(str(e)) from None
         return self._places[key]
 
+    def holder(self, frag: FragType, element: int) -> tuple[int | None, int | None]:
+        """The first thread and slot that hold an element; Nones where there is no table of the map."""
+        try:
+            return self.places(frag).thread_of(element)
+        except Outside:
+            return None, None
+
     def note_access(
         self, site: Site, buffer: str, cells: Ints, frag: FragType, *, direction: Direction, key: object = ""
     ) -> None:

@@ -174,7 +174,7 @@ class _Store:
 
     def _misplaced(self, tile: Tile, axis: str, number: int, got: Column, d: Difference) -> None:
         cx = self.cx
-        thread, slot = cx.places(tile.type).thread_of(int(np.ravel_multi_index(d.first, self.shape)))
+        thread, slot = cx.holder(tile.type, int(np.ravel_multi_index(d.first, self.shape)))
         want, stored = cx.shown(d.want, self.state), cx.shown(d.got, self.state)
         finding = Finding(
             f"the element stored at {axis} = {want} carries {axis} = {stored}", self.site.span, cx.loops(),

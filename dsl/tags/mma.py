@@ -169,7 +169,7 @@ class _Mma:
         """Record that tags differ under a condition."""
         cx, tile = self.cx, x.tile
         flat = int(np.ravel_multi_index(d.first, tile.codes.shape))
-        thread, slot = cx.places(tile.type).thread_of(flat)
+        thread, slot = cx.holder(tile.type, flat)
         producer = cx.origin_span(tile, d.first)
         finding = Finding(
             text, self.span, cx.loops(), thread=thread, slot=slot, element=d.first, want=cx.shown(d.want, self.state),

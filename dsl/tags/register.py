@@ -35,6 +35,7 @@ from argus.dsl.ir.show_value import show_component, show_value
 from argus.dsl.ir.types import Types
 from argus.dsl.tags.context import Site
 from argus.dsl.tags.obligations import Registry
+from argus.dsl.tags.roles.register import AsyncRules
 from argus.dsl.tags.views import root
 
 KERNEL_SITE = -1  # obligations of the kernel as a whole
@@ -43,17 +44,22 @@ KERNEL_SITE = -1  # obligations of the kernel as a whole
 def register(kernel: Kernel, types: Types, copied: frozenset[str]) -> tuple[Registry, Mapping[int, Site]]:
     """The obligations, and the statements by identity; `copied` names the buffers that async copies write."""
     registry = Registry()
+    hopper = AsyncRules(registry, kernel, types) if kernel.target == "sm_90a" else None
     sites = dict[int, Site]()
     ensured = {e.tensor: e for e in kernel.ensures}
     for node in walk_body(kernel.body):
         if not isinstance(node, Stmt):  # pyright: ignore[reportArgumentType]
             continue
         site = sites[id(node)] = Site(len(sites), node)
-        _statement(registry, site, node, types, copied)
-        if isinstance(node, Store | AtomicAdd) and root(node.view) in types.params:
-            tensor = root(node.view)
-            word, whole = ("store", "") if isinstance(node, Store) else ("atomic_add", " over all parts")
-            text = f"{word}({show_value(node.view)}, {show_value(node.value)})"
+        if hopper is not None:
+            hopper.statement(site.number, node)
+        else:
+            _statement(registry, site, node, types, copied)
+        if isinstance(node, Store | AtomicAdd | CopyAsync) and root(view := written_view(node)) in types.params:
+            tensor = root(view)
+            word, whole = ("atomic_add", " over all parts") if isinstance(node, AtomicAdd) else ("store", "")
+            value = node.src if isinstance(node, CopyAsync) else node.value
+            text = f"{word}({show_value(view)}, {show_value(value)})"
             if tensor in ensured:
                 registry.add("epilogue", site.number, f"{text} puts each element where its tags say", node.span)
                 for over in ensured[tensor].over:
@@ -61,6 +67,11 @@ def register(kernel: Kernel, types: Types, copied: frozenset[str]) -> tuple[Regi
                     registry.add("completeness", site.number, what, node.span, part=over.axis)
     _whole(registry, kernel, types)
     return registry, sites
+
+
+def written_view(node: Store | AtomicAdd | CopyAsync) -> View:
+    """What a statement writes; a copy may write a tensor, too."""
+    return node.dst if isinstance(node, CopyAsync) else node.view
 
 
 def _statement(registry: Registry, site: Site, node: Node, types: Types, copied: frozenset[str]) -> None:
@@ -119,8 +130,8 @@ def _read(
 def _whole(registry: Registry, kernel: Kernel, types: Types) -> None:
     written = dict[str, Node]()
     for node in walk_body(kernel.body):
-        if isinstance(node, Store | AtomicAdd) and root(node.view) in types.params:
-            written.setdefault(root(node.view), node)
+        if isinstance(node, Store | AtomicAdd | CopyAsync) and root(view := written_view(node)) in types.params:
+            written.setdefault(root(view), node)
     for ensures in kernel.ensures:
         span = written[ensures.tensor].span if ensures.tensor in written else ensures.span
         registry.add("coverage", KERNEL_SITE, f"all of {ensures.tensor} is written once", span, part=ensures.tensor)

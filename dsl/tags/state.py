@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -52,6 +53,16 @@ class Write:
     through: tuple[tuple[int, str], ...] = ()
 
 
+class Carried(Protocol):
+    """What analyses of one target add to a state."""
+
+    def copy(self) -> Carried: ...
+
+    def substituted(self, codes: Callable[[Ints], Ints], form: Callable[[Affine], Affine]) -> Carried:
+        """The same with symbols replaced: in element codes, and in forms."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class State:
     """What is known at one program point on one path.
@@ -63,6 +74,7 @@ class State:
         done, open: Stores to outputs: of finished loop phases, and since.
         lost: Why nothing can be said from here on; empty as long as something can.
         known: Opaque atoms, by text, as forms of symbols that only stand for their quotients: a solver need not know.
+        sync: What the analysis of roles adds (sm_90a).
     """
 
     frags: dict[str, Fragment]
@@ -74,12 +86,13 @@ class State:
     open: tuple[Write, ...] = ()
     lost: str = ""
     known: dict[str, Affine] = field(default_factory=dict[str, Affine])
+    sync: Carried | None = None
 
     def fork(self) -> State:
         buffers = {name: buffer.copy() for name, buffer in self.buffers.items()}
         return State(
             dict(self.frags), buffers, self.facts, dict(self.fixed), dict(self.least), self.done, self.open, self.lost,
-            dict(self.known),
+            dict(self.known), None if self.sync is None else self.sync.copy(),
         )  # fmt: skip
 
     # ----------------------------------------------------------------------------------------- facts
@@ -129,8 +142,11 @@ def substitute_state(state: State, env: Substitution, store: Store) -> State:
         buffers[name].code = recode.codes(buffer.code)
     facts = tuple(dict.fromkeys(substitute_formula(f, env) for f in state.facts))
     done, opened = (tuple(substitute_write(w, env) for w in part) for part in (state.done, state.open))
+    sync = None
+    if state.sync is not None:
+        sync = state.sync.substituted(recode.codes, lambda a: substitute_affine(a, env))
     return State(
-        frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost, dict(state.known)
+        frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost, dict(state.known), sync
     )
 
 

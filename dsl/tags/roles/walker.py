@@ -1,0 +1,415 @@
+"""The walk over a kernel of several teams: each runs until it waits, loops run side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from argus.dsl.ir import (
+    Arrive,
+    AsOperand,
+    AssertComplete,
+    AssertMatch,
+    Assign,
+    AwaitPhase,
+    Barrier,
+    Block,
+    Commit,
+    CopyAsync,
+    Elect,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Load,
+    MBar,
+    MmaInto,
+    MmaWait,
+    Operand,
+    Priority,
+    Ref,
+    Role,
+    SchedBarrier,
+    SchedGroup,
+    Shared,
+    Stmt,
+    Store,
+    Wait,
+)
+from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.ir.types import FragType, Types
+from argus.dsl.layout import Expr
+from argus.dsl.layout.affine import Affine, negation
+from argus.dsl.tags.analysis import MAX_STATES, Walker, word
+from argus.dsl.tags.asserts import assert_match
+from argus.dsl.tags.context import Oracle, block_all
+from argus.dsl.tags.coverage import coverage
+from argus.dsl.tags.domain import Fragment
+from argus.dsl.tags.epilogue import assert_complete
+from argus.dsl.tags.obligations import Finding
+from argus.dsl.tags.roles.joint_loop import JointLoop, Later
+from argus.dsl.tags.roles.locate import Locator
+from argus.dsl.tags.roles.memory_rules import MemoryRules
+from argus.dsl.tags.roles.register import accumulators_of, read_accumulators
+from argus.dsl.tags.roles.statements import Actor, Statements
+from argus.dsl.tags.roles.sync import Sync, sync_of
+from argus.dsl.tags.roles.teams import teams
+from argus.dsl.tags.roles.tile_loop import TileLoop
+from argus.dsl.tags.roles.turns import Families
+from argus.dsl.tags.state import State
+from argus.dsl.tags.views import Outside, root
+
+CONCRETE_TRIPS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """An unrolled loop variable takes a value; None: it ends."""
+
+    name: str
+    form: Affine | None
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """From here one lane executes, or all again."""
+
+    on: bool
+
+
+Item = Stmt | Bind | Elected
+Work = dict[int, tuple[Item, ...]]
+
+
+@dataclass(slots=True, eq=False)
+class _Path:
+    """A state, what each team has still to do, and which teams have elected a lane."""
+
+    state: State
+    work: Work
+    elected: frozenset[int] = frozenset()
+
+
+class _Forked(Exception):
+    """A condition that may be true or false splits the path."""
+
+    def __init__(self, paths: list[_Path]) -> None:
+        super().__init__()
+        self.paths = paths
+
+
+class RoleWalker(Walker):
+    """The walk; `actor` executes the present statement."""
+
+    actor: Actor
+
+    def __init__(self, kernel: Kernel, types: Types, oracle: Oracle) -> None:
+        super().__init__(kernel, types, oracle)
+        self.teams = teams(kernel)
+        self.families = Families(kernel)
+        self.accumulators = accumulators_of(kernel)
+        self.lasting = frozenset(types.sizes) | frozenset(types.scalars)
+        self.locator = Locator(self.cx, self.families)
+        self.rules = Statements(self.cx, MemoryRules(self.cx, self.teams, self.families), self.locator)
+
+    def run(self) -> None:
+        cx = self.cx
+        sync = Sync.fresh(cx.kernel, cx.types, self.families, self.teams)
+        state = State({}, {}, least={size: 1 for size in cx.types.sizes}, sync=sync)
+        roles = [n for n in walk_body(cx.kernel.body) if isinstance(n, Role)]
+        for role in roles:
+            groups = [t for t in self.teams if t.role == role.name]
+            cx.registry.get("deadlock", cx.site_of(role).number).raise_tier("structure")
+            for team in groups:
+                if role.index is not None:
+                    sync.env[team.number][role.index] = Affine(team.group)
+        finals = self.run_teams({t.number: cx.kernel.body for t in self.teams}, state)
+        for final in finals:
+            if not final.lost:
+                self.rules.ended(final)
+        coverage(cx, self.blocks, finals, self._ends_of_tiles)
+
+    def add_grid(self, names: tuple[str, ...], counts: tuple[Expr, ...], state: State) -> None:
+        """Indices of the grid, known to lie in their ranges."""
+        self._grid(names, counts, state)
+
+    # ---------------------------------------------------------------------------------------- the walk
+
+    def run_teams(self, bodies: dict[int, tuple[Stmt, ...]], state: State) -> list[State]:
+        """All teams to the end of their statements."""
+        waiting = [_Path(state, dict(bodies))]
+        done = list[State]()
+        while waiting:
+            if len(waiting) + len(done) > MAX_STATES:
+                state.lost = "too many cases are open"
+                self._give_up(waiting[0], state.lost)
+                return [state]
+            path = waiting.pop()
+            try:
+                finished = self._as_far_as(path)
+            except _Forked as fork:
+                waiting += reversed(fork.paths)
+                continue
+            except Outside as e:
+                self._give_up(path, str(e))
+                finished = [path]
+            for end in finished:
+                if end.state.lost or not any(end.work.values()):
+                    done.append(end.state)
+                else:
+                    waiting.append(end)
+        return done
+
+    def _give_up(self, path: _Path, reason: str) -> None:
+        path.state.lost = path.state.lost or reason
+        for items in path.work.values():
+            block_all(self.cx, tuple(i for i in items if not isinstance(i, Bind | Elected)), path.state.lost)
+
+    def _as_far_as(self, path: _Path) -> list[_Path]:
+        """Run the teams as far as they come; then the loops that they stand before."""
+        moved = True
+        while moved:
+            moved = False
+            for number in path.work:
+                moved |= self._run_team(path, number)
+        heads = {t: items[0] for t, items in path.work.items() if items}
+        if not heads:
+            return [path]
+        loops = {t: s for t, s in heads.items() if isinstance(s, For)}
+        if not loops:
+            self._stuck(path, heads)
+            return [path]
+        return self._side_by_side(path, loops)
+
+    def _run_team(self, path: _Path, number: int) -> bool:
+        """One team until it waits, ends or stands before a loop; whether it did anything."""
+        sync = sync_of(path.state)
+        path.state.frags = sync.frags[number]
+        self.cx.env.update(sync.env[number])
+        moved = False
+        try:
+            while path.work[number]:
+                item, rest = path.work[number][0], path.work[number][1:]
+                self.actor = Actor(self.teams[number], number in path.elected)
+                try:
+                    replaced = self._item(path, number, item, rest)
+                except Outside as e:
+                    raise self._outside_item(item, e) from None
+                if replaced is None:
+                    break
+                path.work[number] = replaced
+                moved = True
+        finally:
+            for name in sync.env[number]:
+                self.cx.env.pop(name, None)
+        return moved
+
+    def _outside_item(self, item: Item, e: Outside) -> Outside:
+        if isinstance(item, Bind | Elected):
+            return e
+        reason = f"{e} (line {item.span.line}) is outside this slice of the checker"
+        block_all(self.cx, (item,), reason)
+        return Outside(reason)
+
+    def _item(self, path: _Path, number: int, item: Item, rest: tuple[Item, ...]) -> tuple[Item, ...] | None:
+        """What the team does after this; None if it cannot go on, or stands before a loop."""
+        sync = sync_of(path.state)
+        match item:
+            case Bind(name=name, form=form):
+                if form is None:
+                    sync.env[number].pop(name, None)
+                    self.cx.env.pop(name, None)
+                else:
+                    sync.env[number][name] = self.cx.env[name] = form
+                return rest
+            case Elected(on=on):
+                path.elected = path.elected | {number} if on else path.elected - {number}
+                return rest
+            case Role(name=name, body=body):
+                return (*body, *rest) if self.teams[number].role == name else rest
+            case Elect(body=body):
+                return (Elected(True), *body, Elected(False), *rest)
+            case If():
+                return (*self._taken(path, number, item, rest), *rest)
+            case For():
+                return self._unrolled(path, item, rest)
+            case AwaitPhase():
+                over = self.rules.awaited(path.state, self.actor, self._site(item), item)
+                return rest if over else None
+            case Barrier():
+                return rest if self._meets(path, item) else None
+            case _:
+                self._perform(path.state, item)
+                return rest
+
+    # ----------------------------------------------------------------------------------- control flow
+
+    def _taken(self, path: _Path, number: int, stmt: If, rest: tuple[Item, ...]) -> tuple[Stmt, ...]:
+        condition = self.cx.condition(stmt.condition)
+        if path.state.evident(condition):
+            return stmt.body
+        if path.state.refutes(condition):
+            return stmt.orelse
+        paths = list[_Path]()
+        for body, fact in ((stmt.body, condition), (stmt.orelse, negation(condition))):
+            state = path.state.fork()
+            state.assume(fact)
+            if self.cx.oracle.consistent(state.hypotheses()):
+                paths.append(_Path(state, {**path.work, number: (*body, *rest)}, path.elected))
+        raise _Forked(paths)
+
+    def _unrolled(self, path: _Path, stmt: For, rest: tuple[Item, ...]) -> tuple[Item, ...] | None:
+        """A loop of few known trips, written out; None for others."""
+        if stmt.kind == "tiles":
+            return None
+        start, stop = self._bounds(path.state, stmt)
+        trips = stop - start
+        if not trips.is_const or (stmt.kind == "range" and trips.const > CONCRETE_TRIPS):
+            return None
+        if any(isinstance(n, Role) for n in walk_body(stmt.body)):
+            raise Outside("roles inside an unrolled loop")
+        name = stmt.targets[0]
+        out = list[Item]()
+        for i in range(trips.const):
+            out += [Bind(name, start + i), *stmt.body]
+        return (*out, Bind(name, None), *rest)
+
+    def _bounds(self, state: State, stmt: For) -> tuple[Affine, Affine]:
+        bounds = [state.reduce(self.cx.evaluate(e)) for e in stmt.bounds]
+        return (bounds[0], bounds[1]) if len(bounds) == 2 else (Affine(), bounds[0])
+
+    def _meets(self, path: _Path, stmt: Barrier) -> bool:
+        """Whether a barrier's waves are all there; then they have met."""
+        sync, team = sync_of(path.state), self.actor.team
+        site = self._site(stmt)
+        for kind in ("divergence", "deadlock"):
+            self.cx.registry.get(kind, site.number).raise_tier("structure")
+        count = self.cx.kernel.waves if stmt.waves is None else stmt.waves
+        if count == team.waves:
+            sync.order.meet(team.mask)
+            return True
+        if stmt.waves is None:
+            members, key = self.teams, ("all",)
+        else:
+            members, key = tuple(t for t in self.teams if t.role == team.role), (team.role, count)
+        if sum(t.waves for t in members) != count:
+            raise Outside(f"a barrier of {count} waves, which no teams make up")
+        arrived = sync.meeting.get(key, frozenset()) | {team.number}
+        others = [t for t in members if t.number != team.number]
+        if len(arrived) < len(members):
+            sync.meeting[key] = arrived
+            return False
+        # The others stand before barriers that this one completes.
+        for t in others:
+            path.work[t.number] = path.work[t.number][1:]
+        sync.meeting.pop(key, None)
+        mask = 0
+        for t in members:
+            mask |= t.mask
+        sync.order.meet(mask)
+        return True
+
+    def _side_by_side(self, path: _Path, loops: dict[int, For]) -> list[_Path]:
+        """Loops of equal trip counts, side by side."""
+        first = next(iter(loops.values()))
+        if first.kind == "tiles":
+            if any(s is not first for s in loops.values()) or len(loops) < len(self.teams):
+                raise Outside("tiles(...) that not all teams walk together")
+            tiles = TileLoop(self, first, path.state)
+            ends = tiles.run()
+            self._ends_of_tiles += tiles.ends
+        else:
+            bounds = {t: self._bounds(path.state, s) for t, s in loops.items()}
+            start, stop = next(iter(bounds.values()))
+            loops = {t: s for t, s in loops.items() if bounds[t] == (start, stop)}
+            later = self._rest({t: items[1:] if t in loops else items for t, items in path.work.items()})
+            outer = {s.targets[0]: self.cx.env.get(s.targets[0]) for s in loops.values()}
+            ends = JointLoop(
+                self.cx, self.families, loops, path.state, self.run_teams, start=start, stop=stop, later=later
+            ).solve_teams()
+            for name, form in outer.items():
+                if form is None:
+                    self.cx.env.pop(name, None)
+                else:
+                    self.cx.env[name] = form
+        work = {t: items[1:] if t in loops else items for t, items in path.work.items()}
+        out = [_Path(end, dict(work), path.elected) for end in ends]
+        for lost in (p for p in out if p.state.lost):
+            self._give_up(lost, lost.state.lost)
+        return out
+
+    def _rest(self, work: Work) -> Later:
+        names, buffers = set[str](), set[str]()
+        for t, items in work.items():
+            nodes = list(walk_body(tuple(i for i in items if not isinstance(i, Bind | Elected))))
+            names |= {f"{t}/{n.name}" for n in nodes if isinstance(n, Ref)}
+            names |= {f"{t}/{n.acc}" for n in nodes if isinstance(n, MmaInto)}
+            buffers |= {n.name for n in nodes if isinstance(n, Ref) and n.name in self.cx.types.buffers}
+        return Later(frozenset(names), frozenset(buffers))
+
+    def _stuck(self, path: _Path, heads: dict[int, Item]) -> None:
+        """Every team waits: no schedule gets further."""
+        waits = [s for s in heads.values() if not isinstance(s, Bind | Elected)]
+        for stmt in waits:
+            others = [s for s in waits if s is not stmt]
+            finding = Finding(
+                "every team waits, and none can go on", stmt.span, self.cx.loops(),
+                producer=others[0].span if others else None, fix_class="trip counts differ",
+                fix="each completion that is waited for must come from as many arrivals and bytes as it counts",
+            )  # fmt: skip
+            obligation = self.cx.registry.get("deadlock", self._site(stmt).number)
+            self.cx.violated(obligation, path.state, "structure", lambda finding=finding: finding)
+        self._give_up(path, f"all teams wait at line {waits[0].span.line}")
+
+    # ------------------------------------------------------------------------------------- statements
+
+    def _perform(self, state: State, stmt: Stmt) -> None:
+        cx, rules, actor = self.cx, self.rules, self.actor
+        match stmt:
+            case Assign(value=Shared() | MBar()) | SchedGroup() | SchedBarrier() | Priority():
+                pass
+            case Assign(value=Block(counts=counts)):
+                # Each team executes it, and all get the same.
+                if stmt.targets[0] not in dict(self.blocks):
+                    self._grid(stmt.targets, counts, state)
+            case Assign():
+                self._assign(stmt, state)
+            case Store(value=value):
+                self._registers(state, stmt)
+                rules.store(state, actor, self._site(stmt), stmt, self._part(state, value))
+            case CopyAsync():
+                rules.copy(state, actor, self._site(stmt), stmt)
+            case Commit():
+                rules.commit(state, actor, stmt)
+            case Wait(pending=pending):
+                rules.wait(state, actor, pending)
+            case Fence():
+                sync_of(state).order.fence(actor.mask)
+            case Arrive():
+                rules.arrive(state, actor, self._site(stmt), stmt)
+            case MmaInto():
+                rules.multiply(state, actor, self._site(stmt), stmt)
+            case MmaWait(pending=pending):
+                rules.mma_wait(state, actor, pending)
+            case AssertMatch():
+                assert_match(cx, state, self._site(stmt), stmt)
+            case AssertComplete():
+                assert_complete(cx, state, self._site(stmt), stmt)
+            case _:
+                raise Outside(word(stmt))
+
+    def _registers(self, state: State, stmt: Stmt) -> None:
+        for name in read_accumulators(stmt, self.accumulators):
+            self.rules.registers_read(state, self.actor.team, self._site(stmt), name)
+
+    def _value(self, stmt: Assign, state: State, made: FragType) -> Fragment:
+        site = self._site(stmt)
+        self._registers(state, stmt)
+        match stmt.value:
+            case Operand(src=src) if root(src) in self.cx.types.buffers:
+                return self.rules.describe(state, self.actor.team, site, stmt.targets[0], stmt.value)
+            case AsOperand(src=src):
+                return self.rules.as_operand(state, stmt.value, self._part(state, src), made)
+            case Load(view=view) if root(view) in self.cx.types.buffers:
+                return self.rules.load(state, self.actor, site, view, made)
+            case _:
+                return super()._value(stmt, state, made)

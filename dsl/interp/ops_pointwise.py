@@ -54,8 +54,9 @@ def binary(w: Wave, node: Binary) -> Frag:
 
 def select(w: Wave, node: Select) -> Frag:
     """Poison of the value not chosen does not matter; that of the condition does."""
-    condition, x, y = aligned(w, (read(w, node.condition), read(w, node.x), read(w, node.y)), node.span)
-    return _choose(condition, x, y)
+    operands = read(w, node.condition), read(w, node.x), read(w, node.y)
+    everywhere = _everywhere(lambda c, x, y: np.where(c != 0, x, y), operands)
+    return replace(_choose(*aligned(w, operands, node.span)), everywhere=everywhere)
 
 
 def mask(w: Wave, node: Mask) -> Frag:

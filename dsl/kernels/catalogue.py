@@ -6,6 +6,7 @@ from functools import cache
 
 from argus.dsl.kernels import (
     attention,
+    conv2d,
     decoding,
     elementwise,
     gemm_examples,
@@ -266,6 +267,17 @@ FAMILIES: tuple[LibraryFamily, ...] = (
         reference=gemm_forms.reference,
         sizes=gemm_forms.pingpong_sizes,
         examples=gemm_forms.PINGPONG_EXAMPLES,
+    ),
+    LibraryFamily(
+        name="conv2d",
+        summary="2-D convolution as implicit GEMM, channels last, any stride and padding",
+        targets=("gfx942",),
+        schedule=conv2d.Conv2dSchedule,
+        text=conv2d.text,
+        reference=conv2d.reference,
+        sizes=conv2d.sizes,
+        examples=conv2d.EXAMPLES,
+        make_inputs=conv2d.make_inputs,
     ),
 )
 

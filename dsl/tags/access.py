@@ -84,8 +84,9 @@ def copy_shared(cx: Context, state: State, touch: Touch, codes: Ints) -> None:
     pending = buffer.unread_pending(cells)
     if pending.any():
         _hazard(cx, state, touch, "wait", pending, describe=lambda at: _pending(cx, buffer, touch, at))
-    _check_overwrite(cx, state, touch, buffer.read[cells] != 0, "reads")
-    _check_overwrite(cx, state, touch, buffer.written[cells] != 0, "writes")
+    read, written = buffer.still_wanted(cells, touch.waves)
+    _check_overwrite(cx, state, touch, read, "reads")
+    _check_overwrite(cx, state, touch, written, "writes")
     _check_overwrite(cx, state, touch, buffer.reads_unseen_copy(cells, touch.waves), "copies into")
     for kind in ("race", "wait"):
         cx.registry.get(kind, touch.site.number).raise_tier("table")
@@ -179,7 +180,8 @@ def _pending(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
 def _unseen(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
     cell = int(touch.cells[at])
     producer = _writer(cx, buffer, cell)
-    other = int(buffer.landed[cell]) & ~int(touch.waves[at]) or int(buffer.landed[cell])
+    landed = int(buffer.done(2)[cell])
+    other = landed & ~int(touch.waves[at]) or landed
     text = (
         f"{_cell_text(cx, touch, at)} was copied by another wave, whose wait says nothing to this one: "
         "no barrier follows the wait"
@@ -193,7 +195,7 @@ def _unseen(cx: Context, buffer: Buffer, touch: Touch, at: int) -> Finding:
 
 def _race(cx: Context, buffer: Buffer, touch: Touch, at: int, action: Action) -> Finding:
     cell = int(touch.cells[at])
-    who = {"reads": buffer.read, "writes": buffer.written, "copies into": buffer.landed}[action]
+    who = buffer.done({"writes": 0, "reads": 1, "copies into": 2}[action])
     other_site = int((buffer.reader if action == "reads" else buffer.writer)[cell])
     other = None if other_site == NO_SITE else cx.span_of(other_site)
     waves = int(who[cell]) & ~int(touch.waves[at]) or int(who[cell])

@@ -32,6 +32,7 @@ from argus.dsl.ir import (
     SchedGroup,
     Select,
     Shared,
+    Shift,
     Split,
     Stmt,
     Store,
@@ -47,7 +48,7 @@ from argus.dsl.layout.affine import Affine, ge, var
 from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Context, Oracle, Site, block_all
 from argus.dsl.tags.contract import assumptions
-from argus.dsl.tags.control import branch, repeat, split_range
+from argus.dsl.tags.control import branch, repeat, shift, split_range
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Same, Top
 from argus.dsl.tags.epilogue import assert_complete
@@ -181,6 +182,8 @@ class Walker:
                 cx.registry.get("divergence", self._site(stmt).number).raise_tier("structure")
                 for buffer in state.buffers.values():
                     buffer.barrier()
+            case Shift(waves=waves):
+                shift(cx, state, self._site(stmt), waves)
             case MmaInto():
                 mma_into(cx, state, self._site(stmt), stmt)
             case AssertMatch():

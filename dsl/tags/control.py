@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from argus.dsl.ir import For, If, Split
 from argus.dsl.layout.affine import Affine, negation
-from argus.dsl.tags.context import Context, Frame
+from argus.dsl.tags.context import Context, Frame, Site
 from argus.dsl.tags.induction import Induction, Live, Run, forget, scoped, symbol_of
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
+from argus.dsl.tags.views import Outside
 
+MAX_LAG = 3  # barriers that some waves may be behind others
 CONCRETE_TRIPS = 16  # loops of at most so many iterations are executed one by one
 
 
@@ -35,6 +37,19 @@ def split_range(cx: Context, state: State, names: tuple[str, ...], value: Split)
     state.least |= dict.fromkeys(names, 0)
     for fact in cx.part.ranges:
         state.assume(fact)
+
+
+def shift(cx: Context, state: State, site: Site, waves: int) -> None:
+    """`shift(waves)`: the first waves arrive at a barrier once more, so they fall one barrier behind the others.
+
+    Whoever has ended counts no more, so the last barrier of those behind completes too: nobody is left waiting.
+    """
+    bits = (1 << waves) - 1
+    if any(b.behind not in (0, bits) or b.lag == MAX_LAG for b in state.buffers.values()):
+        raise Outside("one more shift(...)")
+    cx.registry.get("deadlock", site.number).raise_tier("structure")
+    for buffer in state.buffers.values():
+        buffer.shift(bits)
 
 
 def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:

@@ -4,11 +4,16 @@ Two accesses by different waves are ordered when a barrier lies between them. An
 earlier ones of its own wave. An async copy may land at any moment from its issue to the `wait` of its own wave that
 retires it, and program order does not order it after ordinary accesses of the same wave; once retired it counts as a
 write of that wave at the moment of the `wait`, so others see it only after a later barrier.
+
+After `shift(n)` the first n waves are one barrier behind: what they do before their i-th barrier happens while the
+others are past it. So an access of theirs comes before one of the others only if two barriers of the text lie between;
+an access of the others comes before theirs even without a barrier. Another `shift(n)` puts them two barriers behind.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -32,6 +37,8 @@ class Buffer:
         owner: The wave of that copy (or of the last one), as a bit.
         writer, reader: Sites of the last write and read, for reports only.
         barriers: How many barriers were passed since the last copy was issued, for reports only.
+        behind: Waves that are `lag` barriers behind the others, as bits.
+        late: What those did before each of the last `lag` barriers, the latest first: written, read and landed.
     """
 
     code: Ints
@@ -43,6 +50,9 @@ class Buffer:
     writer: Ints = field(repr=False)
     reader: Ints = field(repr=False)
     barriers: Ints = field(repr=False)
+    behind: int = 0
+    lag: int = 0
+    late: tuple[tuple[Ints, Ints, Ints], ...] = ()
 
     @classmethod
     def fresh(cls, shared: Shared) -> Buffer:
@@ -56,21 +66,42 @@ class Buffer:
     def copy(self) -> Buffer:
         return Buffer(
             self.code.copy(), self.written.copy(), self.read.copy(), self.landed.copy(), self.age.copy(),
-            self.owner.copy(), self.writer.copy(), self.reader.copy(), self.barriers.copy(),
+            self.owner.copy(), self.writer.copy(), self.reader.copy(), self.barriers.copy(), self.behind, self.lag,
+            self.late,
         )  # fmt: skip
 
     def same(self, other: Buffer) -> bool:
         """Equal in all that later statements can tell."""
-        mine = (self.code, self.written, self.read, self.landed, self.age)
-        theirs = (other.code, other.written, other.read, other.landed, other.age)
-        if not all(np.array_equal(x, y) for x, y in zip(mine, theirs, strict=True)):
+        if (self.behind, self.lag) != (other.behind, other.lag):
+            return False
+        pairs = zip(self._contents(), other._contents(), strict=True)
+        if not all(np.array_equal(x, y) for x, y in pairs):
             return False
         pending = self.age >= 0
         return np.array_equal(self.owner[pending], other.owner[pending])
 
+    def _contents(self) -> tuple[Ints, ...]:
+        late = (x for done in self.late for x in done)
+        return (self.code, self.written, self.read, self.landed, self.age, *late)
+
     # ------------------------------------------------------------------------------------ statements
 
+    def shift(self, waves: int) -> None:
+        """These waves, as bits, fall one barrier behind, or one more."""
+        assert self.behind in (0, waves)
+        self.behind, self.lag = waves, self.lag + 1
+        self._keep_late()
+        self.written &= ~waves
+        self.read &= ~waves
+        self.landed &= ~waves
+
+    def _keep_late(self) -> None:
+        now = (self.written & self.behind, self.read & self.behind, self.landed & self.behind)
+        self.late = (now, *self.late)[: self.lag]
+
     def barrier(self) -> None:
+        if self.behind:
+            self._keep_late()
         self.written[:] = 0
         self.read[:] = 0
         self.landed[:] = 0
@@ -92,13 +123,37 @@ class Buffer:
         return self.age[cells] >= 0
 
     def reads_unseen_copy(self, cells: Ints, waves: Ints) -> Bools:
-        return _by_another(self.landed[cells], waves)
+        return self._clash(2, cells, waves)
 
     def reads_unseen_write(self, cells: Ints, waves: Ints) -> Bools:
-        return _by_another(self.written[cells], waves)
+        return self._clash(0, cells, waves)
 
     def overwrites_read(self, cells: Ints, waves: Ints) -> Bools:
-        return _by_another(self.read[cells], waves)
+        return self._clash(1, cells, waves)
+
+    def still_wanted(self, cells: Ints, waves: Ints) -> tuple[Bools, Bools]:
+        """Where reads, and where writes, may come after the issue of a copy by `waves`: their own too."""
+        return self._clash(1, cells, waves, alone=True), self._clash(0, cells, waves, alone=True)
+
+    def done(self, kind: int) -> Ints:
+        """Waves that wrote (0), read (1) or landed copies (2) and are not known to have finished, for reports."""
+        now = (self.written, self.read, self.landed)[kind]
+        return reduce(np.bitwise_or, (late[kind] for late in self.late), now)
+
+    def _clash(self, kind: int, cells: Ints, waves: Ints, *, alone: bool = False) -> Bools:
+        """Where an earlier access is not ordered before one of `waves`; `alone`: not even one of the same wave is."""
+        before = (self.written, self.read, self.landed)[kind][cells]
+        meet = _both if alone else _by_another
+        if not self.behind:
+            return meet(before, waves)
+        behind, others = self.behind, ~self.behind
+        late = reduce(np.bitwise_or, (late[kind][cells] for late in self.late), before & behind)
+        own = meet(before & behind, waves & behind) | meet(before & others, waves & others)
+        return own | _both(late, waves & others)
+
+
+def _both(before: Ints, now: Ints) -> Bools:
+    return (before != 0) & (now != 0)
 
 
 def _by_another(before: Ints, now: Ints) -> Bools:

@@ -13,6 +13,7 @@ KERNELS = {p.stem: p.read_text("utf-8") for p in sorted(FOLDER.glob("*.py"))}
 
 DRAIN = "        wait(0)\n        barrier()\n        store(C"
 ACC = '        acc = mma_acc("32x32x8", 64, 64, grid=(2, 2))\n'
+PHASES = "    for kt in range(cdiv(K, 32)):\n        shift(4)\n"
 LOOP = "    for bm, bn in tiles"
 
 # Kernel, edits (each `old, new`), the kind that must be refuted, and a piece of its line.
@@ -83,6 +84,16 @@ SLIPS: dict[str, Slip] = {
     ),
     "the first rows of the index only": ("moe_down", (("block(P // 64", "block(P // 128"),), "coverage", "atomic_add("),
     "rows added without their token": ("moe_down", ((".scatter(load(slot.tile(64)[bs]))", ""),), "epilogue", "atomic_"),
+    # ----------------------------------------------------------------------------------- shifted waves
+    "no shift": ("pingpong_rows", (("    shift(4)\n", ""),), "race", "store(As.rows(32, 32), high)"),
+    "a second shift": ("pingpong_rows", (("    shift(4)\n", "    shift(4)\n    shift(4)\n"),), "race", "a0, b0"),
+    "a shift of other waves": ("pingpong_rows", (("shift(4)", "shift(5)"),), "race", "store(As.rows(32, 32), high)"),
+    "a shift in each iteration": (
+        "pingpong_rows", (("    shift(4)\n    for kt in range(cdiv(K, 32)):\n", PHASES),), "race", "store(Bs, y)",
+    ),
+    "one barrier short for those behind": (
+        "pingpong_rows", (("        barrier()\n        barrier()\n", "        barrier()\n"),), "race", "a0, b0",
+    ),
 }  # fmt: skip
 
 

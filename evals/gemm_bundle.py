@@ -15,8 +15,10 @@ from pydantic import BaseModel
 from argus.dsl.codegen.nvcc import CudaArtifact, build_cuda
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.frontend import parse
-from argus.dsl.ir.verify import check_sizes, verify
-from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, hopper_model, make_problem, task_named
+from argus.dsl.ir import Kernel
+from argus.dsl.ir.verify import verify
+from argus.dsl.kernels import HopperGemmSchedule, Problem, hopper_gemm, hopper_model, make_problem, task_named
+from argus.dsl.layout import evaluate
 from argus.dsl.lower import CudaKernel, lower
 from argus.dsl.lower.sm_90a.audit import differences
 from argus.dsl.transform import to_core
@@ -29,7 +31,7 @@ CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in (1024, 2048, 4096, 8192, 163
 SKINNY: tuple[Shape, ...] = tuple(
     (m, n, k) for n, k in ((8192, 8192), (28672, 8192), (8192, 28672)) for m in (16, 64, 256, 512, 4096)
 )
-RAGGED: tuple[Shape, ...] = ((1000, 3008, 4104),)
+RAGGED: tuple[Shape, ...] = ((1000, 3008, 4104), (1000, 3001, 4104), (1000, 3001, 4101))
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "cubes": CUBES,
     "skinny": SKINNY,
@@ -43,9 +45,18 @@ CHECK_SIZES: tuple[Mapping[str, int], ...] = (
     {"M": 300, "N": 200, "K": 72},
     {"M": 1000, "N": 3000, "K": 4104},
     {"M": 2050, "N": 4168, "K": 328},
+    {"M": 37, "N": 35, "K": 72},
+    {"M": 1001, "N": 3001, "K": 4104},
+    {"M": 129, "N": 67, "K": 41},
+    {"M": 299, "N": 201, "K": 331},
 )
-# The printed text is compared with core form here: several tiles a block, tails, the ring wraps.
-AUDIT_SIZES: Mapping[str, int] = {"M": 72, "N": 264, "K": 136}
+# The printed text is compared with core form at the last of these that the kernel takes: several tiles a block, tails,
+# the ring wraps.
+AUDIT_SIZES: tuple[Mapping[str, int], ...] = (
+    {"M": 72, "N": 264, "K": 136},
+    {"M": 72, "N": 265, "K": 136},
+    {"M": 71, "N": 265, "K": 137},
+)
 RUN = '''"""Times this bundle's kernels: python run.py --out results.json. Needs Python, the CUDA driver and PyTorch."""
 import sys
 from pathlib import Path
@@ -83,11 +94,12 @@ class Plan(BaseModel, frozen=True):
 
 
 class Candidate(BaseModel, frozen=True):
-    """A schedule that was compiled, in a folder of the bundle."""
+    """A schedule that was compiled, in a folder of the bundle, and at which sizes it is checked."""
 
     name: str
     dtype: str
     schedule: HopperGemmSchedule
+    check_sizes: tuple[dict[str, int], ...]
     artifact: CudaArtifact
 
 
@@ -117,14 +129,10 @@ def write_bundle(out: Path, cases: Sequence[Case]) -> tuple[Candidate, ...]:
         KernelError: Unknown dtype, or a size that the kernels cannot take.
         ToolchainError: No nvcc, or the folder cannot be written.
     """
-    for case in cases:
-        m, n, k = case.shape
-        make_problem(task_named("gemm"), shape={"m": m, "n": n, "k": k}, dtype=case.dtype, target="sm_90a")
-        _demand_conditions(case.shape)
-    wanted = dict.fromkeys((c.dtype, s) for c in cases for s in c.schedules)
+    wanted = dict.fromkeys((_problem(c), s) for c in cases for s in c.schedules)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        candidates = {(dtype, s): compile_schedule(s, dtype, out) for dtype, s in wanted}
+        candidates = {key: compile_schedule(*key, out) for key in wanted}
         _write_runner(out)
         entries = tuple(_entries(cases, candidates))
         sha = hashlib.sha256(json.dumps([e.model_dump() for e in entries], sort_keys=True).encode()).hexdigest()
@@ -135,33 +143,51 @@ def write_bundle(out: Path, cases: Sequence[Case]) -> tuple[Candidate, ...]:
     return tuple(candidates.values())
 
 
-def _demand_conditions(shape: Shape) -> None:
-    """What the contract's `where` says of sizes, at this shape.
+@dataclass(frozen=True, slots=True)
+class Pitch:
+    """The problems that one kernel text is for: a dtype, and what sizes are multiples of."""
 
-    Raises:
-        KernelError: BAD_SIZE.
-    """
-    problem = make_problem(task_named("gemm"), target="sm_90a")
-    check_sizes(parse(hopper_gemm.text(HopperGemmSchedule(), problem)), _sizes(shape))
+    dtype: str
+    odd: tuple[str, ...]
+
+    @property
+    def problem(self) -> Problem:
+        """A problem of the kind."""
+        shape = {name.lower(): (1 << 12) + (name in self.odd) for name in ("M", "N", "K")}
+        return make_problem(task_named("gemm"), shape=shape, dtype=self.dtype, target="sm_90a")
 
 
-def compile_schedule(schedule: HopperGemmSchedule, dtype: str, out: Path) -> Candidate:
+def _problem(case: Case) -> Pitch:
+    """Raises KernelError for sizes or a dtype that the task does not know."""
+    shape = dict(zip("mnk", case.shape, strict=True))
+    problem = make_problem(task_named("gemm"), shape=shape, dtype=case.dtype, target="sm_90a")
+    sizes = problem.sizes
+    return Pitch(case.dtype, tuple(s for s, n in problem.task.multiples.items() if sizes[s] % n))
+
+
+def compile_schedule(pitch: Pitch, schedule: HopperGemmSchedule, out: Path) -> Candidate:
     """Schedule to kernel text to cubin, in `out/<name>/`.
 
     Whether the text is right is the checker's business; that CUDA C does what core form says is checked here.
     """
-    problem = make_problem(task_named("gemm"), dtype=dtype, target="sm_90a")
+    problem = pitch.problem
     text = hopper_gemm.text(schedule, problem)
     core = to_core(parse(text))
     verify(core)
     lowered = lower(core)
     assert isinstance(lowered, CudaKernel)
-    wrong = differences(core, lowered, AUDIT_SIZES, blocks=1)
+    wrong = differences(core, lowered, taken(AUDIT_SIZES, core)[-1], blocks=1)
     assert not wrong, f"the lowering of {schedule.name} is wrong: {wrong[0]}"
-    name = f"{dtype}-{schedule.name}"
+    name = "-".join([pitch.dtype, schedule.name, *(f"any{s}" for s in pitch.odd)])
+    checks = tuple(dict(s) for s in taken(CHECK_SIZES, core))
     artifact = build_cuda(lowered, hashlib.sha256(text.encode()).hexdigest(), out / name)
     (out / name / TEXT).write_text(text, "utf-8")
-    return Candidate(name=name, dtype=dtype, schedule=schedule, artifact=artifact)
+    return Candidate(name=name, dtype=pitch.dtype, schedule=schedule, check_sizes=checks, artifact=artifact)
+
+
+def taken(sizes: Sequence[Mapping[str, int]], kernel: Kernel) -> list[Mapping[str, int]]:
+    """Those sizes that the kernel's contract allows."""
+    return [s for s in sizes if all(evaluate(e, s) for e in kernel.where)]
 
 
 def _write_runner(out: Path) -> None:
@@ -175,7 +201,9 @@ def _write_runner(out: Path) -> None:
     (out / "run.py").write_text(RUN, "utf-8")
 
 
-def _entries(cases: Sequence[Case], candidates: Mapping[tuple[str, HopperGemmSchedule], Candidate]) -> Iterable[Entry]:
+def _entries(
+    cases: Sequence[Case], candidates: Mapping[tuple[Pitch, HopperGemmSchedule], Candidate]
+) -> Iterable[Entry]:
     """For each shape the library, then the candidates; the first of all also against itself.
 
     A candidate is checked at other sizes where it comes first.
@@ -187,7 +215,7 @@ def _entries(cases: Sequence[Case], candidates: Mapping[tuple[str, HopperGemmSch
         at = "x".join(map(str, case.shape))
         yield Entry(id=f"{at} {case.dtype} library", kind="peer", dtype=dtype, sizes=sizes, name="library")
         for schedule in case.schedules:
-            c = candidates[case.dtype, schedule]
+            c = candidates[_problem(case), schedule]
             entry = Entry(
                 id=f"{at} {c.name}",
                 kind="candidate",
@@ -196,7 +224,7 @@ def _entries(cases: Sequence[Case], candidates: Mapping[tuple[str, HopperGemmSch
                 name=c.name,
                 directory=c.name,
                 schedule=schedule.model_dump(),
-                check_sizes=() if c.name in checked else tuple(dict(s) for s in CHECK_SIZES),
+                check_sizes=() if c.name in checked else c.check_sizes,
                 kernel_sha=c.artifact.manifest.kernel_sha,
                 cubin_sha=c.artifact.manifest.files["kernel.cubin"],
             )

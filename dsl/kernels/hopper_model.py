@@ -18,6 +18,10 @@ HBM_BYTES_PER_US = 4.2e6
 LAUNCH_US = 2.0
 MMA_SYNC_SHARE = 0.6  # of wgmma's rate
 
+MULTIPLE = 8  # elements of a row that TMA can address
+# Rows, columns, depth and warps of mma.sync tiles.
+MMA_TILES = ((128, 128, 32, (2, 4)), (128, 128, 64, (2, 4)), (128, 256, 32, (2, 4)), (64, 64, 64, (2, 2)))
+
 
 def predict(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> float:
     """Microseconds by a closed form, used only to propose: tiles in turns of all multiprocessors, or HBM.
@@ -31,7 +35,7 @@ def predict(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> float:
     turns = -(-tiles // SMS)
     depth = -(-k // bk)
     multiply = _multiply_clk(schedule)
-    load = (min(bm, m) + bn) * bk * BYTES / L2_BYTES_PER_CLK
+    load = (bm + bn) * bk * BYTES / L2_BYTES_PER_CLK
     tile = depth * max(multiply + LOAD_COST * load, load) + TILE_CLK
     # Idle multiprocessors leave bandwidth to the others, who use some of it.
     hbm = BYTES * (m * k + n * k + m * n) / HBM_BYTES_PER_US * (turns * SMS / tiles) ** 0.5
@@ -48,36 +52,50 @@ def _multiply_clk(schedule: HopperGemmSchedule) -> float:
 
 
 def proposals(sizes: Mapping[str, int], count: int = 2) -> tuple[HopperGemmSchedule, ...]:
-    """The schedules that `predict` likes best at these sizes, best first.
+    """The schedules that `predict` likes best of those whose copies can address rows of these sizes, best first.
 
-    Among equals those that keep more multiprocessors busy, waste less of their tiles, and are wider.
+    Among equals those that waste less of their tiles, keep more multiprocessors busy, and are wider.
     """
+    fitting = [s for s in space(direct=sizes["N"] % MULTIPLE != 0) if addresses(s, sizes)]
 
     def rank(s: HopperGemmSchedule) -> tuple[float, ...]:
         (bm, bn, _), (m, n) = s.tile, (sizes["M"], sizes["N"])
         tiles = -(-m // bm) * -(-n // bn)
-        return round(predict(s, sizes), 1), -min(tiles, SMS), tiles * bm * bn, -bn
+        return round(predict(s, sizes), 1), tiles * bm * bn, -min(tiles, SMS), -bn
 
-    return tuple(sorted(space(), key=rank)[:count])
+    return tuple(sorted(fitting, key=rank)[:count])
+
+
+def addresses(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> bool:
+    """Whether the schedule's copies and stores can address the rows of tensors of these sizes."""
+    loads = {"wgmma": MULTIPLE, "mma": 2 if schedule.staging == "cp" else 1}[schedule.engine]
+    stores = MULTIPLE if schedule.leave == "tma" else 1
+    return sizes["K"] % loads == 0 and sizes["N"] % stores == 0
 
 
 @cache
-def space() -> tuple[HopperGemmSchedule, ...]:
-    """Every tile, with the most stages that fit."""
+def space(*, direct: bool = False) -> tuple[HopperGemmSchedule, ...]:
+    """Every tile with the most stages that fit, few where rows are few; `direct`: those that leave directly."""
     out: list[HopperGemmSchedule] = []
+    leave = "direct" if direct else "tma"
     for consumers, rows in ((2, 64), (1, 64), (2, 128)):
         for columns in range(64, 257, 32):
-            out += _fullest((rows * consumers, columns, WGMMA_DEPTH), consumers, swap=False)
+            out += _fullest(tile=(rows * consumers, columns, WGMMA_DEPTH), consumers=consumers, leave=leave)
+    for columns in (32, 48, 64):
+        out += _fullest(tile=(64, columns, WGMMA_DEPTH), consumers=1, leave=leave)
     for consumers in (1, 2):
-        for columns in (16, 32, 64, 128, 192, 256):
-            out += _fullest((columns, 64 * consumers, WGMMA_DEPTH), consumers, swap=True)
-    return tuple(out)
+        for columns in (16, 32, 48, 64, 128, 192, 256):
+            out += _fullest(tile=(columns, 64 * consumers, WGMMA_DEPTH), consumers=consumers, swap=True)
+    for rows, columns, depth, grid in MMA_TILES:
+        for staging in ("cp", "register"):
+            fields = {"engine": "mma", "leave": "direct", "tile": (rows, columns, depth), "grid": grid}
+            out += _fullest(**fields, staging=staging, most=3)
+    return tuple(dict.fromkeys(out))
 
 
-def _fullest(tile: tuple[int, int, int], consumers: int, *, swap: bool) -> list[HopperGemmSchedule]:
-    """The schedule of this tile with the most stages, at most 20; none where it is not legal."""
-    for stages in range(20, 2, -1):
+def _fullest(most: int = 10, **fields: object) -> list[HopperGemmSchedule]:
+    """The schedule with these fields and the most stages; none where it is not legal."""
+    for stages in range(most, 2, -1):
         with suppress(ValueError):
-            fields = {"tile": tile, "consumers": consumers, "stages": stages, "swap": swap}
-            return [HopperGemmSchedule.model_validate(fields)]
+            return [HopperGemmSchedule.model_validate({**fields, "stages": stages})]
     return []

@@ -14,7 +14,7 @@ import pytest
 from argus.dsl.codegen.nvcc import CudaArtifact
 from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.dsl.kernels import HopperGemmSchedule
-from argus.evals.gemm_bundle import Case, proposed, write_bundle
+from argus.evals.gemm_bundle import SHAPES, Case, proposed, write_bundle
 from argus.evals.gemm_results import mismatches, read_results, table
 
 CASES = (Case((256, 256, 256), "bf16", (HopperGemmSchedule(tile=(128, 64, 64), stages=2),)),)
@@ -58,9 +58,16 @@ def test_without_nvcc_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytes
         write_bundle(tmp_path, CASES)
 
 
-def test_sizes_that_tma_cannot_address_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(KernelError):
+def test_a_schedule_that_cannot_address_the_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KernelError, match="need not be a multiple of 8"):
         write_bundle(tmp_path, [Case((1000, 3001, 4104), "bf16", CASES[0].schedules)])
+
+
+def test_rows_of_any_pitch_have_schedules() -> None:
+    fine, odd_n, odd_k = (case.schedules[0] for case in proposed(SHAPES["ragged"], count=1))
+    assert (fine.engine, fine.leave) == ("wgmma", "tma")
+    assert (odd_n.engine, odd_n.leave) == ("wgmma", "direct")
+    assert (odd_k.engine, odd_k.staging) == ("mma", "register")
 
 
 def test_proposals_fit_the_shape() -> None:

@@ -33,7 +33,7 @@ from argus.dsl.layout.affine import (
     substitute_formula,
     var,
 )
-from argus.dsl.tags.domain import Domain, Ints, Term, Window
+from argus.dsl.tags.domain import Domain, Ints, Term, Window, own
 from argus.dsl.tags.obligations import POINTS, Box, CoversOnce, WritesOnce
 
 Run = tuple[int, int, int]
@@ -61,7 +61,12 @@ class Family:
 
 
 def reduction_families(claim: CoversOnce, point: Affine) -> list[Family]:
-    return [Family((_term_axis(t, point),), t.domains) for t in claim.terms]
+    return [Family((_term_axis(t, point),), t.domains, _members(claim, t, point)) for t in claim.terms]
+
+
+def _members(claim: CoversOnce, term: Term, point: Affine) -> tuple[Formula, ...]:
+    """The conditions under which a point of the term's runs is a member."""
+    return tuple(substitute_formula(keep, {own(claim.axis): point}) for keep, _ in term.masks)
 
 
 def _term_axis(term: Term, point: Affine) -> Axis:
@@ -249,21 +254,31 @@ def reduction_violated(claim: CoversOnce, point: str = POINTS[0]) -> list[Formul
     counter = Counter()
     x = var(point)
     count = counter.total(reduction_families(claim, x))
-    want = _truth(substitute_formula(claim.inside, {POINTS[0]: x}))
-    return [ge(x), ge(claim.extent - x - 1), *counter.definitions, ne(count - want)]
+    inside = substitute_formula(claim.inside, {POINTS[0]: x})
+    bad = (
+        ne(count - _truth(inside))
+        if claim.once
+        else disjunction((conjunction((inside, ge(-count))), conjunction((negation(inside), ge(count - 1)))))
+    )
+    return [ge(x), ge(claim.extent - x - 1), *counter.definitions, bad]
 
 
 def padding_summed(claim: CoversOnce) -> list[list[Formula]]:
     """For each term whose padding does not vanish: formulas satisfiable if it sums padding."""
     out = list[list[Formula]]()
     for number, term in enumerate(claim.terms):
-        if term.absorbing:
-            continue
         x = var(f"padding'{number}")
         at = x - term.base
         inside = disjunction(conjunction((ge(at - a), ge(Affine(b - 1) - at))) for a, b, _ in term.runs)
-        outside = disjunction(f for w in term.windows for f in (ge(w.lo - x - 1), ge(x - w.hi)))
-        out.append([inside, outside, *(d.guard for d in term.domains)])
+        here = [inside, *(d.guard for d in term.domains)]
+        keeps = _members(claim, term, x)
+        if not term.absorbing:
+            outside = disjunction(f for w in term.windows for f in (ge(w.lo - x - 1), ge(x - w.hi)))
+            out.append([*here, outside, *keeps])
+        # Of several masks the last that an element fails says what it holds.
+        out += [
+            [*here, negation(keeps[i]), *keeps[i + 1 :]] for i, (_, neutral) in enumerate(term.masks) if not neutral
+        ]
     return out
 
 
@@ -294,10 +309,24 @@ def tally(families: Sequence[Family], env: dict[str, int], extents: Sequence[int
         return None
     counts = np.zeros(tuple(extents), np.int64)
     for family in families:
+        points = {name for axis in family.axes for name in axis.point.variables()}
+        fixed = [f for f in family.given if formula_variables(f).isdisjoint(points)]
+        pointwise = [f for f in family.given if f not in fixed]
         for values in _values(family.domains, dict(env)):
-            if all(evaluate_formula(f, values) for f in family.given):
-                _add(counts, family, values)
+            if all(evaluate_formula(f, values) for f in fixed):
+                mine = np.zeros_like(counts) if pointwise else counts
+                _add(mine, family, values)
+                if pointwise:
+                    counts += mine * _held(pointwise, family, values, counts.shape)
     return counts
+
+
+def _held(conditions: Sequence[Formula], family: Family, env: dict[str, int], extents: tuple[int, ...]) -> Ints:
+    """Where the conditions on a point hold."""
+    (axis,) = family.axes
+    (name,) = axis.point.variables()
+    held = [all(evaluate_formula(f, {**env, name: x}) for f in conditions) for x in range(extents[0])]
+    return np.array(held, np.int64)
 
 
 def _values(domains: tuple[Domain, ...], env: dict[str, int]) -> list[dict[str, int]]:

@@ -9,7 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from argus.dsl.diagnostics import Counterexample, FixClass
-from argus.dsl.layout.affine import TRUE, Affine, Formula, conjunction, evaluate_affine, ge, negation, var
+from argus.dsl.layout.affine import (
+    TRUE,
+    Affine,
+    Formula,
+    conjunction,
+    evaluate_affine,
+    ge,
+    negation,
+    var,
+)
 from argus.dsl.smt.cover import (
     Family,
     NotCountable,
@@ -68,7 +77,8 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
                 counterexample = replay(obligation, witness)
                 if counterexample is not None:
                     return Refuted(obligation.tier, counterexample)
-                doubt = "internal" if replay.must_show(obligation) else "no output shows it"
+                sure = witness.finding.sure and replay.must_show(obligation)
+                doubt = "internal" if sure else "no output shows it"
                 internal = internal or (
                     f"{doubt}: the analysis finds that {witness.finding.text}, "
                     f"which the interpreter does not reproduce at {_sizes(witness, door)}"
@@ -192,6 +202,8 @@ def _described(claim: CoversOnce | WritesOnce, finding: Finding, model: Model) -
     try:
         extents = [evaluate_affine(e, model) for e in _extents(claim)]
         counts = tally(_families(claim), model, extents)
+        if counts is not None and isinstance(claim, CoversOnce) and not claim.once:
+            counts = np.minimum(counts, 1)
         wrong = None if counts is None else np.argwhere(counts != wanted(claim.inside, model, extents))
     except KeyError:
         return finding

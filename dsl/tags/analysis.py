@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from argus.dsl.ir import (
+    AsOperand,
     AssertComplete,
     AssertMatch,
     Assign,
@@ -14,17 +16,20 @@ from argus.dsl.ir import (
     Block,
     Cast,
     Commit,
+    Coordinate,
     CopyAsync,
     For,
     If,
     Index,
     Kernel,
     Load,
+    Mask,
     MmaAcc,
     MmaInto,
     Node,
     Operand,
     Priority,
+    Reduce,
     Ref,
     Relayout,
     Scalar,
@@ -33,6 +38,7 @@ from argus.dsl.ir import (
     Select,
     Shared,
     Shift,
+    Shuffle,
     Split,
     Stmt,
     Store,
@@ -51,20 +57,21 @@ from argus.dsl.tags.contract import assumptions
 from argus.dsl.tags.control import branch, repeat, shift, split_range
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Same, Top
-from argus.dsl.tags.epilogue import assert_complete
 from argus.dsl.tags.induction import Live
+from argus.dsl.tags.marks import born
 from argus.dsl.tags.memory import Buffer
 from argus.dsl.tags.mma import mma_into
 from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register, written_view
+from argus.dsl.tags.registers import in_registers, lost_like
 from argus.dsl.tags.state import State
+from argus.dsl.tags.sums import assert_complete
 from argus.dsl.tags.tiles import Tiles
 from argus.dsl.tags.transfer import atomic_add, copy_async, load, operand, store
-from argus.dsl.tags.values import claimed, pointwise, select
+from argus.dsl.tags.values import claimed
 from argus.dsl.tags.views import Outside, root
 
 MAX_STATES = 16
-_ZERO_AT_ZERO = frozenset({"neg", "abs", "relu", "sqrt", "tanh", "silu"})  # f(0) = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,30 +254,39 @@ class Walker:
                 made = self.cx.types.frags.get(stmt.targets[0])
                 if len(stmt.targets) != 1 or made is None:
                     raise Outside(word(value))
-                state.frags[stmt.targets[0]] = self._value(stmt, state, made)
+                found = self._value(stmt, state, made)
+                if not isinstance(value, Ref):
+                    found = born(self.cx, state, self._site(stmt).number, found)
+                state.frags[stmt.targets[0]] = found
 
     def _value(self, stmt: Assign, state: State, made: FragType) -> Fragment:
         value = stmt.value
         match value:
-            case Load(view=view):
-                return load(self.cx, state, self._site(stmt), view, made)
+            case Load(view=view, like=like):
+                lost = () if like is None else lost_like(self.cx, self._frag(state, like.name), like.name, made)
+                return load(self.cx, state, self._site(stmt), view, made, lost=lost)
             case Operand():
                 return operand(self.cx, state, self._site(stmt), value, made)
             case MmaAcc():
                 return Acc(made, span=stmt.span)
             case Scalar() | Index():
-                return Same(made)
+                return self._part(state, value)
             case Ref(name=name):
                 return self._frag(state, name)
-            case Cast(src=src) | Relayout(src=src):
-                return pointwise(self.cx, made, (self._part(state, src),), moves=True)
-            case Unary(op=op, src=src):
-                return pointwise(self.cx, made, (self._part(state, src),), keeps_zero=op in _ZERO_AT_ZERO)
-            case Binary(op=op, lhs=lhs, rhs=rhs):
-                parts = (self._part(state, lhs), self._part(state, rhs))
-                return pointwise(self.cx, made, parts, sums=op == "+", keeps_zero=op == "*")
-            case Select(condition=condition, x=x, y=y):
-                return select(self.cx, made, tuple(self._part(state, p) for p in (condition, x, y)))
+            case (
+                Cast()
+                | Unary()
+                | Binary()
+                | Select()
+                | Mask()
+                | Coordinate()
+                | Reduce()
+                | AsOperand()
+                | Relayout()
+                | Shuffle()
+            ):
+                part = partial(self._part, state)
+                return in_registers(self.cx, state, self._site(stmt), value, made, part=part)
             case Tagged(src=src, components=components) if isinstance(src, Ref) and src.name in state.frags:
                 forms = {axis: self.cx.evaluate(e) for axis, e in components}
                 return claimed(self.cx, state.frags[src.name], forms)
@@ -278,9 +294,17 @@ class Walker:
                 raise Outside(word(value))
 
     def _part(self, state: State, node: Node) -> Fragment:
-        if isinstance(node, Ref):
-            return self._frag(state, node.name)
-        return Same(FragType("f32", (), (), Uniform()))
+        match node:
+            case Ref(name=name):
+                return self._frag(state, name)
+            case Scalar(value=value):
+                return Same(FragType("f32", (), (), Uniform()), float(value))
+            case Index(expr=expr):
+                form = self.cx.evaluate(expr)
+                number = float(form.const) if form.is_const else None
+                return Same(FragType("i32", (), (), Uniform()), number, form)
+            case _:
+                raise Outside(word(node))
 
     def _frag(self, state: State, name: str) -> Fragment:
         if name in state.frags:

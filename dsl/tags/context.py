@@ -12,7 +12,7 @@ from argus.dsl.diagnostics import Hop, Span
 from argus.dsl.ir import Assign, Kernel, Shared, Stmt, TensorParam, View
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
-from argus.dsl.layout import Expr, FragMap
+from argus.dsl.layout import Expr
 from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
 from argus.dsl.tags.banks import Access, Direction, run_of
 from argus.dsl.tags.contract import Assumptions
@@ -66,6 +66,7 @@ class Context:
     env: dict[str, Affine] = field(default_factory=dict[str, Affine])
     frames: list[Frame] = field(default_factory=list[Frame])
     widened: list[str] = field(default_factory=list[str])
+    factors: set[int] = field(default_factory=set[int])  # sites of fragments that were subtracted from exponents
     reduced_axes: frozenset[str] = frozenset()
     written_tensors: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()  # buffers that are filled under some condition
@@ -74,9 +75,7 @@ class Context:
     part: Part | None = None  # of a range that the blocks of a tile share out
     accesses: dict[tuple[object, ...], Access] = field(default_factory=dict[tuple[object, ...], Access])
     _offsets: dict[str, Ints] = field(default_factory=dict[str, Ints])
-    _places: dict[tuple[FragMap, tuple[int, ...]], Places] = field(
-        default_factory=dict[tuple[FragMap, tuple[int, ...]], Places]
-    )
+    _places: dict[tuple[object, ...], Places] = field(default_factory=dict[tuple[object, ...], Places])
 
     def __post_init__(self) -> None:
         self.shared_views = SharedViews(dict(self.types.buffers))
@@ -148,34 +147,42 @@ class Context:
 
     # ------------------------------------------------------------------------------------------ places
 
-    def places(self, frag: FragType) -> Places:
-        """Where a fragment's elements live.
+    def places(self, frag: FragType, lost: tuple[int, ...] = (), *, owned: bool = False) -> Places:
+        """Where a fragment's elements live; `lost` and `owned` are as in `tables.places`.
 
         Raises:
             Outside: If its map is not of this slice.
         """
-        key = (frag.map, frag.shape)
+        key = (frag.map, frag.shape, lost, owned)
         if key not in self._places:
             try:
-                self._places[key] = places(frag.map, frag.shape, self.threads)
+                self._places[key] = places(frag.map, frag.shape, self.threads, lost, owned=owned)
             except NoTable as e:
                 raise Outside(str(e)) from None
         return self._places[key]
 
-    def holder(self, frag: FragType, element: int) -> tuple[int | None, int | None]:
+    def holder(self, frag: FragType, element: int, lost: tuple[int, ...] = ()) -> tuple[int | None, int | None]:
         """The first thread and slot that hold an element; Nones where there is no table of the map."""
         try:
-            return self.places(frag).thread_of(element)
+            return self.places(frag, lost).thread_of(element)
         except Outside:
             return None, None
 
     def note_access(
-        self, site: Site, buffer: str, cells: Ints, frag: FragType, *, direction: Direction, key: object = ""
+        self,
+        site: Site,
+        buffer: str,
+        cells: Ints,
+        frag: FragType,
+        *,
+        direction: Direction,
+        key: object = "",
+        lost: tuple[int, ...] = (),
     ) -> None:
         """Remember an access for the bank conflict report; stages of a ring differ by a shift and count once."""
         if (site.number, key) in self.accesses:
             return
-        element = self.places(frag).element
+        element = self.places(frag, lost, owned=direction == "write").element
         address = np.where(element >= 0, self.byte_offsets(buffer)[cells][element], -1)
         self.accesses[site.number, key] = Access(
             site.number, site.span.line, buffer, direction, address, run_of(frag.map),

@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from argus.dsl.diagnostics import FixClass
-from argus.dsl.ir import AssertComplete, Ensures, Over
-from argus.dsl.layout.affine import Affine, Formula, conjunction, ge, negation, var
+from argus.dsl.ir import Ensures, Over
+from argus.dsl.layout.affine import Affine, Formula, conjunction, eq, ge, negation, var
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
+from argus.dsl.tags.combine import Combine, closed
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Acc, Fragment, Term, Tile, Top, Value, Window, substitute_term
+from argus.dsl.tags.domain import Fragment, Ints, Tile, Top, Value, Window, own, recoded
+from argus.dsl.tags.groups import group_of
 from argus.dsl.tags.lookup import looked_up, picked_wrongly
-from argus.dsl.tags.obligations import POINTS, Box, CoversOnce, Finding, Goal, Holds, Obligation
-from argus.dsl.tags.parts import Part
+from argus.dsl.tags.obligations import Box, Finding, Goal, Holds, Obligation
 from argus.dsl.tags.state import State, Write
+from argus.dsl.tags.sums import complete, located, reductions
 from argus.dsl.tags.values import as_tile
 from argus.dsl.tags.views import PICKS, Edge, GlobalView, Pick
 
@@ -78,19 +80,28 @@ class _Store:
     def check(self, tile: Tile | Top) -> None:
         reason = tile.reason if isinstance(tile, Top) else self._unknown(tile)
         if reason:
-            for obligation in (self.epilogue, *(self.complete(o.axis) for o in self.ensures.over)):
-                obligation.block(reason)
+            self._block(reason)
             return
         assert isinstance(tile, Tile)
         self.epilogue.raise_tier("table")
+        rules = Combine(self.cx, self.state, self.site.span)
+        tile = replace(tile, codes=recoded(self.cx.store, tile.codes, lambda v: closed(rules.materialised(v))))
+        if reason := self._unknown(tile):
+            self._block(reason)
+            return
         values = [v for v, _ in values_of(tile.codes, self.cx.store)]
         for value in values:
-            self._check_sums(value)
+            self._check_clashes(value)
+            self._check_sums(tile, value)
         # Of zeros that nothing was added to, the sums are missing; their coordinates do not matter then.
         if not self.ensures.over or any(v.origins for v in values):
             for value in values:
                 self._check_origins(value)
             self._check_coordinates(tile, values)
+
+    def _block(self, reason: str) -> None:
+        for obligation in (self.epilogue, *(self.complete(o.axis) for o in self.ensures.over)):
+            obligation.block(reason)
 
     def _unknown(self, tile: Tile) -> str:
         if tile.codes.shape != self.shape:
@@ -98,9 +109,13 @@ class _Store:
         if (tile.codes < 0).any():
             return "some elements are uninitialised"
         values = [v for v, _ in values_of(tile.codes, self.cx.store)]
-        if self.adds and self.cx.part is not None and any(v.changed for v in values):
+        if self.adds and self.cx.part is not None and any(self._finished(v) for v in values):
             return "parts of sums are changed before they are added up"
         return next((v.top for v in values if v.top), "")
+
+    def _finished(self, value: Value) -> bool:
+        """Whether something was done to a sum along an axis of the contract."""
+        return any(fold[0].axis == over.axis for fold in value.folds for over in self.ensures.over)
 
     def _violated(self, text: str, fix_class: FixClass | None, *, component: str | None = None) -> None:
         finding = self._finding(text, fix_class, component)
@@ -128,10 +143,56 @@ class _Store:
                 self._misplaced(tile, axis, number, got, d)
             for value in values:
                 self._check_windows(value, number, axis)
-        extra = {c.axis for v in values for c in v.comps} - set(self.ensures.index)
-        extra -= {p.along for p in self._scattered.values()}
-        if extra := {axis for axis in extra if not self._check_lookup(tile, axis)}:
-            self._violated(f"the stored elements still vary with {', '.join(sorted(extra))}", "k incomplete")
+        for value in values:
+            self._check_masks(tile, value)
+            self._check_extra(tile, value)
+
+    def _check_extra(self, tile: Tile, value: Value) -> None:
+        """Coordinates along axes that are no index of the output: looked up, or those of a group."""
+        tables = self.cx.store.tables
+        coordinates = {c.axis: c.base + int(tables[c.table][0]) for c in value.comps if _steady(tables[c.table])}
+        extra = {c.axis for c in value.comps} - {*self.ensures.index, *(p.along for p in self._scattered.values())}
+        varying = list[str]()
+        for axis in sorted(extra):
+            if self._check_lookup(tile, axis):
+                continue
+            wanted = group_of(self.cx, self.ensures, axis, coordinates)
+            if axis in {o.axis for o in self.ensures.over} or axis not in coordinates:
+                varying.append(axis)
+            elif wanted is None:
+                self.epilogue.block(f"the contract does not say which {axis} an element is made of")
+            else:
+                self._check_group(axis, wanted, coordinates[axis], value)
+        if varying:
+            self._violated(f"the stored elements still vary with {', '.join(varying)}", "k incomplete")
+
+    def _check_group(self, axis: str, want: Affine, got: Affine, value: Value) -> None:
+        same = eq(self.state.reduce(got) - self.state.reduce(want))
+        texts = self.cx.shown(want, self.state), self.cx.shown(got, self.state)
+        finding = replace(
+            self._finding(f"the elements belong to {axis} = {texts[0]} and come from {axis} = {texts[1]}", None, axis),
+            want=texts[0], got=texts[1], producer=value.span,
+        )  # fmt: skip
+        self.cx.must(self.epilogue, self.state, same, "affine", lambda: finding)
+
+    def _check_masks(self, tile: Tile, value: Value) -> None:
+        """What is stored inside the tensor must not have been masked."""
+        if not value.masks:
+            return
+        where = located(self.cx, tile, replace(value, masks=()))
+        inside = conjunction((*where, *self._own_range()))
+        for mask in value.masks:
+            finding = self._finding(f"elements without {mask.keep} are masked, and are no data", "bounds guard")
+            bad = conjunction((inside, negation(mask.keep)))
+            self.cx.must(self.epilogue, self.state, negation(bad), "affine", lambda finding=finding: finding)
+
+    def _own_range(self) -> list[Formula]:
+        """The elements' own coordinates along the axes of the output lie inside the tensor."""
+        out = list[Formula]()
+        for axis, extent in zip(self.ensures.index, self.view.tensor.shape, strict=True):
+            at = var(own(axis))
+            out += [ge(at), ge(self.cx.evaluate(extent) - at - 1)]
+        return out
 
     def _check_scatter(self, tile: Tile, number: int, axis: str) -> None:
         """Each element goes to the row that the contract's integers say, at the element's own coordinates."""
@@ -174,7 +235,7 @@ class _Store:
 
     def _misplaced(self, tile: Tile, axis: str, number: int, got: Column, d: Difference) -> None:
         cx = self.cx
-        thread, slot = cx.holder(tile.type, int(np.ravel_multi_index(d.first, self.shape)))
+        thread, slot = cx.holder(tile.type, int(np.ravel_multi_index(d.first, self.shape)), tile.lost)
         want, stored = cx.shown(d.want, self.state), cx.shown(d.got, self.state)
         finding = Finding(
             f"the element stored at {axis} = {want} carries {axis} = {stored}", self.site.span, cx.loops(),
@@ -235,19 +296,31 @@ class _Store:
             finding = replace(finding, ignored=tuple(sorted(want - origins)))
             self.cx.violated(self.epilogue, self.state, "table", lambda: finding)
 
-    def _check_sums(self, value: Value) -> None:
-        """Each reduced coordinate of the contract, once."""
+    def _check_clashes(self, value: Value) -> None:
+        """Nothing was combined on the way that does not belong together."""
+        for number in sorted(value.clashes):
+            clash = self.cx.store.clashes[number]
+            finding = replace(
+                self._finding(clash.text, None, clash.axis or None), consumer=clash.span, producer=clash.producer,
+                want=clash.want, got=clash.got, sure=False,
+            )  # fmt: skip
+            self.epilogue.need(Goal(clash.facts, Holds(negation(clash.bad)), lambda finding=finding: finding))
+
+    def _check_sums(self, tile: Tile, value: Value) -> None:
+        """Each reduced coordinate of the contract, once, in every reduction that went in."""
         scattered = {p.along: p for p in self._scattered.values()}
         for over in self.ensures.over:
             if over.axis in scattered and self.adds:
                 self._check_added(over, scattered[over.axis])
                 continue
             in_range = self._in_range((0,) * len(self.shape))
-            complete(
-                self.cx, self.state, self.site, value.reduced, over,
-                obligation=self.complete(over.axis), matters=(in_range,), part=self.cx.part if self.adds else None,
-            )  # fmt: skip
-        for axis in sorted({t.axis for t in value.reduced} - {o.axis for o in self.ensures.over}):
+            where = (*located(self.cx, tile, value), *self._own_range())
+            for fold in reductions(value, over.axis) or [()]:
+                complete(
+                    self.cx, self.state, self.site, fold, over, obligation=self.complete(over.axis), where=where,
+                    matters=(in_range,), part=self.cx.part if self.adds else None,
+                )  # fmt: skip
+        for axis in sorted({f[0].axis for f in value.folds} - {o.axis for o in self.ensures.over}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")
 
     def _check_added(self, over: Over, pick: Pick) -> None:
@@ -259,57 +332,12 @@ class _Store:
             obligation.block(f"over({over.axis}, ...) does not name all places of {pick.tensor}")
 
 
+def _steady(local: Ints) -> bool:
+    return bool((local == local[0]).all())
+
+
 def _hint(axis: str, want: Affine, got: Affine) -> str:
     mine, theirs = sorted(want.variables() - got.variables()), sorted(got.variables() - want.variables())
     if len(mine) == 1 and len(theirs) == 1:
         return f"along {axis}, load and store by the same index: {mine[0]} or {theirs[0]}"
     return ""
-
-
-def complete(
-    cx: Context,
-    state: State,
-    site: Site,
-    terms: tuple[Term, ...],
-    over: Over,
-    *,
-    obligation: Obligation,
-    matters: tuple[Formula, ...] = (),
-    part: Part | None = None,
-) -> None:
-    """The terms hold each coordinate of `over` exactly once; of a `part`, those that belong to it."""
-    if over.pred is not None:
-        obligation.block(f"over({over.axis}, ..., pred=...) is outside this slice of the checker")
-        return
-    mine = tuple(substitute_term(t, state.rewriting) for t in terms if t.axis == over.axis)
-    extent = state.reduce(cx.evaluate(over.extent))
-    obligation.raise_tier("affine")
-    text = f"not each {over.axis} below {extent} is summed exactly once"
-    finding = Finding(
-        text, site.span, cx.loops(), component=over.axis, fix_class="k incomplete", matters=matters,
-        want=f"each of 0 to {extent - 1} once",
-    )  # fmt: skip
-    if any(t.axis.startswith("<") for t in terms):
-        obligation.block("the sums of a loop that has not ended")
-        return
-    facts = state.hypotheses()
-    if part is None:
-        obligation.need(Goal(facts, CoversOnce(mine, extent), lambda: finding))
-        return
-    step = part.step(t.base for t in mine) or 1
-    text = f"the parts do not sum each {over.axis} below {extent} exactly once"
-    partial = replace(finding, text=text, want="", matters=(conjunction((*matters, part.real())), *matters))
-    obligation.need(Goal(facts, CoversOnce(mine, extent, part.window(step, var(POINTS[0]))), lambda: partial))
-    obligation.need(Goal(facts, Holds(state.reduce_formula(part.reach(step, extent))), lambda: partial))
-
-
-def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete) -> None:
-    """`assert_complete(x, axis=range(n))`."""
-    obligation = cx.registry.get("written", site.number)
-    frag = state.frags[stmt.x.name]
-    if not isinstance(frag, Acc):
-        reason = frag.reason if isinstance(frag, Top) else f"{stmt.x.name} sums nothing that this slice follows"
-        obligation.block(reason)
-        return
-    for axis, extent in stmt.sets:
-        complete(cx, state, site, frag.reduced, Over(axis=axis, extent=extent), obligation=obligation)

@@ -22,7 +22,7 @@ from argus.dsl.layout.affine import (
     var,
 )
 from argus.dsl.tags.context import Context, Frame, block_all
-from argus.dsl.tags.domain import Acc, Term
+from argus.dsl.tags.domain import Acc, Stat, Term
 from argus.dsl.tags.obligations import Box
 from argus.dsl.tags.period import period_of
 from argus.dsl.tags.stale import forget_facts, forget_values
@@ -229,16 +229,18 @@ class Induction:
     def _hide_history(self, state: State, end: _Path) -> None:
         for name, old in self.growth.accs.items():
             frag = state.frags.get(name)
-            if isinstance(frag, Acc) and all(name in d.accs for d in end.trace):
-                state.frags[name] = replace(frag, done=(*old, HISTORY), open=())
+            if isinstance(frag, Acc | Stat) and all(name in d.accs for d in end.trace):
+                earlier = replace(HISTORY, op=frag.reduced[-1].op) if frag.reduced else HISTORY
+                state.frags[name] = replace(frag, done=(*old, earlier), open=())
         state.done, state.open = (*self.growth.writes, _HISTORY_WRITE), ()
 
     def _same(self, final: State, end: State) -> bool:
         for name in self.entry.frags:
             x, y = final.frags.get(name), end.frags.get(name)
-            if isinstance(x, Acc) and isinstance(y, Acc) and name in self.growth.accs:
+            if isinstance(x, Acc | Stat) and isinstance(y, Acc | Stat) and name in self.growth.accs:
                 old = self.growth.accs[name]
-                if x.done[: len(old) + 1] == (*old, HISTORY):
+                earlier = x.done[len(old) : len(old) + 1]
+                if x.done[: len(old)] == old and earlier and earlier[0].axis == HISTORY.axis:
                     x, y = replace(x, done=(), open=()), replace(y, done=(), open=())
             if x is None or y is None or not same_fragment(x, y):
                 return False
@@ -292,7 +294,7 @@ class Induction:
     def _set_history(self, state: State, added: list[Delta]) -> None:
         for name, old in self.growth.accs.items():
             frag = state.frags.get(name)
-            if isinstance(frag, Acc) and all(name in d.accs for d in added):
+            if isinstance(frag, Acc | Stat) and all(name in d.accs for d in added):
                 state.frags[name] = replace(frag, done=old + tuple(t for d in added for t in d.accs[name]), open=())
         state.done, state.open = self.growth.writes + tuple(w for d in added for w in d.writes), ()
 

@@ -10,12 +10,27 @@ import numpy as np
 from argus.dsl.diagnostics import FixClass, Span
 from argus.dsl.ir import MmaInto, Ref
 from argus.dsl.layout import Accumulator, OperandMap, Side
-from argus.dsl.layout.affine import Formula, conjunction, ge, negation
+from argus.dsl.layout.affine import TRUE, Formula, conjunction, ge, negation
 from argus.dsl.tags import domain
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
+from argus.dsl.tags.combine import Combine, closed
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Acc, Comp, Term, Tile, Top, Value
+from argus.dsl.tags.domain import (
+    ELEMENT_BITS,
+    ELEMENT_MASK,
+    Acc,
+    Clash,
+    Comp,
+    Stat,
+    Term,
+    Tile,
+    Top,
+    Value,
+    unbound,
+)
+from argus.dsl.tags.marks import times
 from argus.dsl.tags.obligations import Finding, Obligation
+from argus.dsl.tags.pads import finite
 from argus.dsl.tags.slips import Fix, slip
 from argus.dsl.tags.state import State
 from argus.dsl.targets.atoms import ATOMS
@@ -27,10 +42,10 @@ def mma_into(cx: Context, state: State, site: Site, stmt: MmaInto) -> None:
     acc = state.frags[stmt.acc]
     a, b = (state.frags.get(x.name) if isinstance(x, Ref) else None for x in (stmt.a, stmt.b))
     reason = next((f.reason for f in (acc, a, b) if isinstance(f, Top)), "")
+    if not reason and isinstance(acc, Tile | Stat):
+        reason = f"line {site.span.line} adds to sums that were changed before"
     if not reason and not (isinstance(acc, Acc) and isinstance(a, Tile) and isinstance(b, Tile)):
         reason = f"the operands of line {site.span.line} are not what an MMA reads in this slice of the checker"
-    if not reason and isinstance(acc, Acc) and acc.changed:
-        reason = f"line {site.span.line} adds to sums that were changed before"
     if not reason:
         assert isinstance(acc, Acc)
         assert isinstance(a, Tile)
@@ -84,12 +99,39 @@ class _Mma:
         self._check_kept("row", acc.rows, rows, left)
         self._check_kept("column", acc.cols, cols, right)
         pair = self._check_pair(acc, left, right)
-        origins = acc.origins.union(*pair)
+        acc = self._inherited(acc, left, right, axis)
         return replace(
-            acc, rows=acc.rows or rows, cols=acc.cols or cols, origins=origins,
+            acc, rows=acc.rows or rows, cols=acc.cols or cols,
             pair=pair, pad=acc.pad if _zero(left) and _zero(right) else None,
-            open=_with_term(acc.open, _term(left, right, axis)), span=self.span,
+            open=_with_term(acc.open, replace(_term(left, right, axis), span=self.span)), span=self.span,
         )  # fmt: skip
+
+    def _inherited(self, acc: Acc, a: _Operand, b: _Operand, axis: str) -> Acc:
+        """What went into the operands goes into the sum."""
+        rules = Combine(self.cx, self.state, self.span)
+        values = list[Value]()
+        scale = ()
+        for x in (a, b):
+            parts = [_related(rules, v, axis) for v in x.values]
+            if any((p.scale, p.masks) != (parts[0].scale, parts[0].masks) for p in parts):
+                self.obligation.block(f"operand {x.name!r} mixes elements that are masked or scaled differently")
+                raise _Failed
+            scale = times(scale, parts[0].scale)
+            values += [unbound(replace(closed(p), masks=()), axis) for p in parts]
+        if tops := [v.top for v in values if v.top]:
+            self.obligation.block(tops[0])
+            raise _Failed
+        clashes = acc.clashes.union(*(v.clashes for v in values))
+        if not acc.empty and acc.scale != scale:
+            clashes |= {self.cx.store.clash(self._not_rescaled())}
+        return replace(
+            acc, origins=acc.origins.union(*(v.origins for v in values)), scale=scale, clashes=clashes,
+            folds=acc.folds.union(*(v.folds for v in values)), wild=acc.wild or any(v.low or v.wild for v in values),
+        )  # fmt: skip
+
+    def _not_rescaled(self) -> Clash:
+        text = "the accumulator and what is added are relative to different maxima: it was not rescaled"
+        return Clash(text, self.span, "", TRUE, self.state.hypotheses())
 
     # ------------------------------------------------------------------------------------- registers
 
@@ -318,11 +360,30 @@ def _term(a: _Operand, b: _Operand, axis: str) -> Term:
     assert len(numbers) == 1, "the k of one instruction has one base"
     raw = a.k.raw[numbers.pop()]
     windows = {w: None for v in (*a.values, *b.values) for w in v.windows if w.axis == axis}
-    absorbing = any(_zero(x) for x in (a, b)) and all(
-        v.pad is not None and np.isfinite(v.pad) for x in (a, b) for v in x.values
+    zeros = [_zero(x) for x in (a, b)]
+    # Where only one side's padding is zero, both must be padding at the same places.
+    along = [{w for v in x.values for w in v.windows if w.axis == axis} for x in (a, b)]
+    absorbing = (all(zeros) or (any(zeros) and along[0] == along[1])) and all(
+        v.pad is not None and np.isfinite(v.pad) and finite(v) for x in (a, b) for v in x.values
     )
     runs = domain.runs_of(local + raw.const)
-    return Term(axis, raw.without_const(), runs, windows=tuple(windows), absorbing=absorbing)
+    masks = {
+        (m.keep, m.pad == 0.0 and _finite(y)): None for x, y in ((a, b), (b, a)) for v in x.values for m in v.masks
+    }
+    return Term(axis, raw.without_const(), runs, windows=tuple(windows), absorbing=absorbing, masks=tuple(masks))
+
+
+def _finite(x: _Operand) -> bool:
+    """Whether all that the operand holds is finite."""
+    held = (p for v in x.values for p in (v.pad, *(m.pad for m in v.masks)))
+    return all(finite(v) for v in x.values) and all(p is not None and np.isfinite(p) for p in held)
+
+
+def _related(rules: Combine, value: Value, axis: str) -> Value:
+    """The value, relative only to what is the same for all that is summed."""
+    if value.shift or any(axis in f.axes for f in value.scale):
+        return rules.materialised(value)
+    return value
 
 
 def _zero(x: _Operand) -> bool:

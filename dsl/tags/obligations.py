@@ -45,6 +45,7 @@ class Finding:
         wrong, total: How many elements are wrong.
         ignored: Tensors that the outputs should depend on and do not.
         fix_class, fix: See `Counterexample`.
+        sure: An execution must show it; otherwise it may be that no output does.
     """
 
     text: str
@@ -69,6 +70,7 @@ class Finding:
     ignored: tuple[str, ...] = ()
     fix_class: FixClass | None = None
     fix: str = ""
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,18 @@ class Holds:
 class CoversOnce:
     """The terms together hold each integer of [0, extent) exactly once; what lies outside must be absorbed.
 
+    The terms' masks speak of the integer as `own(axis)`.
+
     Attributes:
         inside: Those for which this holds, as a formula of `POINTS[0]`; the others are not held.
+        once: Not for extremes: what they hold twice makes no difference.
     """
 
     terms: tuple[Term, ...]
     extent: Affine
     inside: Formula = TRUE
+    axis: str = ""
+    once: bool = True
 
 
 @dataclass(frozen=True, slots=True)

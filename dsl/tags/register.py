@@ -23,6 +23,7 @@ from argus.dsl.ir import (
     Node,
     Operand,
     Ref,
+    Relayout,
     Role,
     Shift,
     Stmt,
@@ -82,6 +83,8 @@ def _statement(registry: Registry, site: Site, node: Node, types: Types, copied:
         case Assign(value=Operand(src=src) as value) if not _is_fragment(src, types):
             text = f'{show_value(src)}.operand("{value.side}", {value.acc}, {show_expr(value.ks)})'
             _read(registry, n, src, text, span=value.span, types=types, copied=copied)
+        case Assign(value=Operand() | Relayout() as value):
+            add("conformity", n, f"{show_value(value)} finds its elements in the lanes that read them", value.span)
         case Store(view=view, value=value):
             text = f"store({show_value(view)}, {show_value(value)})"
             add("bounds", n, f"{text} stays inside its view", node.span)

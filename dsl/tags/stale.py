@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from argus.dsl.layout.affine import formula_symbols
-from argus.dsl.tags.domain import ELEMENT_BITS, Acc, Store, Tile, Top, Value, value_variables
+from argus.dsl.tags.domain import ELEMENT_BITS, Same, Store, Top, Value, value_variables
 from argus.dsl.tags.state import State, fragment_symbols
 
 
@@ -20,8 +20,8 @@ def forget_values(state: State, store: Store, gone: Callable[[str], bool], reaso
         if hit:
             buffer.code = np.where(np.isin(buffer.code >> ELEMENT_BITS, hit), stale, buffer.code)
     for name, frag in state.frags.items():
-        if isinstance(frag, Tile | Acc) and any(gone(s) for s in fragment_symbols(frag, store)):
-            state.frags[name] = Top(frag.type, reason)
+        if not isinstance(frag, Top) and any(gone(s) for s in fragment_symbols(frag, store)):
+            state.frags[name] = Same(frag.type) if isinstance(frag, Same) else Top(frag.type, reason)
 
 
 def forget_facts(state: State, symbols: Collection[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -14,6 +15,7 @@ from argus.dsl.layout.affine import (
     Formula,
     conjunction,
     formula_symbols,
+    formula_variables,
     negation,
     substitute_affine,
     substitute_formula,
@@ -24,16 +26,21 @@ from argus.dsl.tags.domain import (
     ELEMENT_BITS,
     ELEMENT_MASK,
     Acc,
+    Coords,
     Domain,
     Fragment,
     Ints,
+    Lowest,
+    Same,
     Side,
+    Stat,
     Store,
     Substitution,
     Term,
     Tile,
     Value,
     substitute_comps,
+    substitute_folds,
     substitute_term,
     substitute_value,
     substitute_windows,
@@ -179,11 +186,25 @@ class _Recode:
     def fragment(self, frag: Fragment) -> Fragment:
         if isinstance(frag, Tile):
             return replace(frag, codes=self.codes(frag.codes))
-        if isinstance(frag, Acc):
-            rows, cols = (None if s is None else substitute_side(s, self._env) for s in (frag.rows, frag.cols))
+        if isinstance(frag, Acc | Stat):
             done, opened = (tuple(substitute_term(t, self._env) for t in part) for part in (frag.done, frag.open))
-            return replace(frag, rows=rows, cols=cols, done=done, open=opened)
+            if isinstance(frag, Stat):
+                return replace(frag, value=substitute_value(frag.value, self._env), done=done, open=opened)
+            rows, cols = (None if s is None else substitute_side(s, self._env) for s in (frag.rows, frag.cols))
+            folds = substitute_folds(frag.folds, self._env)
+            return replace(frag, rows=rows, cols=cols, folds=folds, done=done, open=opened)
+        if isinstance(frag, Coords):
+            what = substitute_what(frag.what, self._env)
+            return replace(frag, what=what, comps=substitute_comps(frag.comps, self._env))
+        if isinstance(frag, Lowest):
+            return replace(frag, of=self.fragment(frag.of))
+        if isinstance(frag, Same) and frag.form is not None:
+            return replace(frag, form=substitute_affine(frag.form, self._env))
         return frag
+
+
+def substitute_what(what: Affine | Formula, env: Substitution) -> Affine | Formula:
+    return substitute_affine(what, env) if isinstance(what, Affine) else substitute_formula(what, env)
 
 
 def substitute_side(side: Side, env: Substitution) -> Side:
@@ -222,8 +243,15 @@ def fragment_symbols(frag: Fragment, store: Store) -> frozenset[str]:
         sides = tuple(s for s in (frag.rows, frag.cols) if s is not None)
         comps = tuple(c for s in sides for c in s.comps)
         windows = tuple(w for s in sides for w in s.windows)
-        return value_variables(Value(frozenset(), comps, windows, reduced=frag.reduced))
-    return frozenset()
+        return value_variables(Value(frozenset(), comps, windows, reduced=frag.reduced, folds=frag.folds))
+    if isinstance(frag, Stat):
+        return value_variables(frag.whole)
+    if isinstance(frag, Coords):
+        inside = frag.what.variables() if isinstance(frag.what, Affine) else formula_variables(frag.what)
+        return frozenset(x for x in inside if x[0] != "[") | value_variables(Value(frozenset(), frag.comps))
+    if isinstance(frag, Lowest):
+        return fragment_symbols(frag.of, store)
+    return frag.form.variables() if isinstance(frag, Same) and frag.form is not None else frozenset()
 
 
 # ------------------------------------------------------------------------------------------- comparing
@@ -231,8 +259,16 @@ def fragment_symbols(frag: Fragment, store: Store) -> frozenset[str]:
 
 def same_fragment(x: Fragment, y: Fragment) -> bool:
     if isinstance(x, Tile) and isinstance(y, Tile):
-        return x.type == y.type and np.array_equal(x.codes, y.codes)
-    return x == y
+        same = (x.type, x.mark, x.lost) == (y.type, y.mark, y.lost)
+        return same and np.array_equal(x.codes, y.codes)
+    if isinstance(x, Lowest) and isinstance(y, Lowest):
+        return (x.type, x.negated) == (y.type, y.negated) and same_fragment(x.of, y.of)
+    return not isinstance(x, Tile | Lowest) and not isinstance(y, Tile | Lowest) and x == y
+
+
+def starts_sum(frag: Fragment) -> bool:
+    """Numbers that sums and extremes begin with: a reduction may grow from them."""
+    return isinstance(frag, Same) and frag.value in (0.0, -math.inf, math.inf)
 
 
 # -------------------------------------------------------------------------------------------- growing
@@ -250,10 +286,12 @@ def seal(state: State) -> Growth:
     """Close what is open, so that what comes next can be told apart."""
     accs = dict[str, tuple[Term, ...]]()
     for name, frag in state.frags.items():
-        if isinstance(frag, Acc):
+        if isinstance(frag, Acc | Stat):
             sealed = replace(frag, done=frag.reduced, open=())
             state.frags[name] = sealed
             accs[name] = sealed.done
+        elif starts_sum(frag):
+            accs[name] = ()
     state.done, state.open = state.done + state.open, ()
     return Growth(accs, state.done)
 
@@ -270,7 +308,7 @@ def delta(before: Growth, state: State) -> Delta:
     accs = dict[str, tuple[Term, ...]]()
     for name, old in before.accs.items():
         frag = state.frags.get(name)
-        if isinstance(frag, Acc) and frag.done[: len(old)] == old:
+        if isinstance(frag, Acc | Stat) and frag.done[: len(old)] == old:
             accs[name] = frag.done[len(old) :] + frag.open
     return Delta(accs, (state.done + state.open)[len(before.writes) :])
 

@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap
+from argus.dsl.layout import Accumulator, FragMap, Linear, OperandMap, Uniform, WithoutAxis
 from argus.dsl.tags.domain import Ints
 from argus.dsl.targets.atoms import ATOMS
 
@@ -66,8 +66,17 @@ def _atom_accumulator(atom: str) -> tuple[Ints, Ints]:
     return row, lane % a.n + 0 * r
 
 
-def places(hardware: FragMap, shape: tuple[int, ...], threads: int) -> Places:
+def places(
+    hardware: FragMap, shape: tuple[int, ...], threads: int, lost: tuple[int, ...] = (), *, owned: bool = False
+) -> Places:
     """The table of a map for a fragment of this shape in a block of `threads` threads.
+
+    Args:
+        hardware: The map.
+        shape: Of the fragment.
+        threads: Of the block.
+        lost: Extents of the axes that `hardware` is without, in the order in which they went.
+        owned: Of threads that hold equal values only those that write them: the first along each such axis.
 
     Raises:
         NoTable: If the map is not one of this slice.
@@ -79,9 +88,24 @@ def places(hardware: FragMap, shape: tuple[int, ...], threads: int) -> Places:
             element = _accumulator(hardware, threads)
         case OperandMap():
             element = _operand(hardware, threads)
+        case WithoutAxis(of, axis) if lost:
+            full = (*shape[:axis], lost[-1], *shape[axis:])
+            element = _without(places(of, full, threads, lost[:-1], owned=owned).element, full, axis, owned=owned)
+        case Uniform():
+            element = np.zeros((threads, 1), np.int64)
         case _:
             raise NoTable(f"the register map {type(hardware).__name__}")
     return Places(element, _wave_sets(element, int(np.prod(shape, dtype=np.int64))))
+
+
+def _without(element: Ints, full: tuple[int, ...], axis: int, *, owned: bool) -> Ints:
+    """Elements of a reduced fragment: whatever of the axis a slot held, it now holds what is left."""
+    at = np.array(np.unravel_index(np.maximum(element, 0), full))
+    left = tuple(np.delete(at, axis, 0))
+    shape = full[:axis] + full[axis + 1 :]
+    flat = np.ravel_multi_index(left, shape) if shape else np.zeros(element.shape, np.int64)
+    held = (element >= 0) & (at[axis] == 0) if owned else element >= 0
+    return np.where(held, flat, -1)
 
 
 def _linear(vector: int, shape: tuple[int, ...], threads: int) -> Ints:

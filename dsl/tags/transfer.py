@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from argus.dsl.ir import Assign, AtomicAdd, CopyAsync, Operand, Ref, Store, View
@@ -10,29 +12,32 @@ from argus.dsl.layout import OperandMap
 from argus.dsl.layout.affine import FALSE, Formula
 from argus.dsl.tags.access import Touch, copy_shared, read_shared, write_shared
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Acc, Fragment, Ints, Same, Tile, Top, Value
+from argus.dsl.tags.domain import Fragment, Ints, Same, Stat, Tile, Top, Value
 from argus.dsl.tags.epilogue import store_output
 from argus.dsl.tags.gather import integer, rows_of
+from argus.dsl.tags.groups import assume_groups
 from argus.dsl.tags.mma import k_depth
+from argus.dsl.tags.moves import operand_of_registers
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.state import State
-from argus.dsl.tags.values import accumulator_codes, global_codes
+from argus.dsl.tags.values import as_tile, global_codes
 from argus.dsl.tags.views import Cells, GlobalView, Need, Outside, root
 
 
-def load(cx: Context, state: State, site: Site, view: View, made: FragType) -> Fragment:
-    """`load(view, map=)`."""
+def load(cx: Context, state: State, site: Site, view: View, made: FragType, *, lost: tuple[int, ...] = ()) -> Fragment:
+    """`load(view, map=)`; `lost` are extents of axes of the fragment that it is like."""
     if not made.shape:
         return _scalar(cx, state, site, view, made)
     if root(view) in cx.types.params:
         at = _global(cx, state, site, view)
-        return Tile(global_codes(cx, at, at.shape, site.span), made)
+        return Tile(global_codes(cx, at, at.shape, site.span), made, lost=lost)
     cells = _cells(cx, state, site, view)
     if cells is None:
         return Top(made, f"depends on {cx.registry.get('bounds', site.number).place}")
-    places = cx.places(made)
-    cx.note_access(site, cells.buffer, cells.flat, made, direction="read")
-    return read_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), made.shape, made)
+    places = cx.places(made, lost)
+    cx.note_access(site, cells.buffer, cells.flat, made, direction="read", lost=lost)
+    found = read_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), made.shape, made)
+    return replace(found, lost=lost) if isinstance(found, Tile) else found
 
 
 def _scalar(cx: Context, state: State, site: Site, view: View, made: FragType) -> Fragment:
@@ -50,7 +55,7 @@ def operand(cx: Context, state: State, site: Site, value: Operand, made: FragTyp
     """`view.operand(side, acc, ks, pack=)`: all rows of the view, and the columns of one k-step."""
     src = value.src
     if isinstance(src, Ref) and src.name not in cx.types.buffers and src.name not in cx.types.params:
-        raise Outside("operand(...) of a fragment")
+        return operand_of_registers(cx, state, site, value, made, frag=state.frags[src.name])
     if not isinstance(made.map, OperandMap):
         raise Outside("an operand without a register map")
     width = k_depth(made.map.acc, value.pack)
@@ -92,8 +97,9 @@ def store(cx: Context, state: State, site: Site, stmt: Store, frag: Fragment) ->
         return
     if isinstance(frag, Same) or frag.type is None or frag.type.shape != cells.index.shape:
         raise Outside("a store of uniform or unknown registers to shared memory")
-    places = cx.places(frag.type)
-    cx.note_access(site, cells.buffer, cells.flat, frag.type, direction="write")
+    lost = frag.lost if isinstance(frag, Tile | Stat) else ()
+    places = cx.places(frag.type, lost, owned=True)
+    cx.note_access(site, cells.buffer, cells.flat, frag.type, direction="write", lost=lost)
     write_shared(cx, state, Touch(site, cells.buffer, cells.flat, places.waves, places), _codes(cx, frag))
 
 
@@ -104,13 +110,13 @@ def atomic_add(cx: Context, state: State, site: Site, stmt: AtomicAdd, frag: Fra
     store_output(cx, state, site, _global(cx, state, site, stmt.view), frag, adds=True)
 
 
-def _codes(cx: Context, frag: Tile | Acc | Top) -> Ints:
-    if isinstance(frag, Tile):
-        return frag.codes
-    assert frag.type is not None
-    if isinstance(frag, Acc):
-        return accumulator_codes(cx, frag, frag.type.shape)
-    return cx.store.codes(Value(frozenset(), (), top=frag.reason), frag.type.shape)
+def _codes(cx: Context, frag: Fragment) -> Ints:
+    tile = as_tile(cx, frag)
+    if isinstance(tile, Tile):
+        return tile.codes
+    assert isinstance(tile, Top)
+    assert tile.type is not None
+    return cx.store.codes(Value(frozenset(), (), top=tile.reason), tile.type.shape)
 
 
 def copy_async(cx: Context, state: State, site: Site, stmt: CopyAsync) -> None:
@@ -152,6 +158,7 @@ def _cells(cx: Context, state: State, site: Site, view: View) -> Cells | None:
 def _needs(cx: Context, state: State, site: Site, needs: tuple[Need, ...]) -> None:
     cx.registry.get("bounds", site.number).raise_tier("affine" if needs else "structure")
     for need in needs:
+        assume_groups(cx, state, need.formula)
         _out_of_bounds(cx, state, site, need.formula, need.text)
 
 

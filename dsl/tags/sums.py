@@ -1,0 +1,120 @@
+"""What was reduced on the way to an element, against the sets that the contract or an assertion asks for.
+
+A value may be made of several reductions along one axis (a numerator and a denominator): each must be the set that is
+asked for. Sets may depend on the element's own free coordinates; those are symbols here, bounded by where the elements
+lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from argus.dsl.ir import AssertComplete, Over
+from argus.dsl.ir.show_expr import show_expr
+from argus.dsl.layout.affine import TRUE, Formula, conjunction, formula, ge, var
+from argus.dsl.tags.combine import closed, values_in
+from argus.dsl.tags.context import Context, Site
+from argus.dsl.tags.domain import Fold, Same, Tile, Top, Value, own, substitute_term
+from argus.dsl.tags.obligations import POINTS, CoversOnce, Finding, Goal, Holds, Obligation
+from argus.dsl.tags.parts import Part
+from argus.dsl.tags.state import State
+from argus.dsl.tags.values import as_tile
+
+
+def reductions(value: Value, axis: str) -> list[Fold]:
+    """All reductions along an axis that went into a value, the same one once."""
+    return sorted((fold for fold in closed(value).folds if fold[0].axis == axis), key=str)
+
+
+def complete(
+    cx: Context,
+    state: State,
+    site: Site,
+    fold: Fold,
+    over: Over,
+    *,
+    obligation: Obligation,
+    where: Iterable[Formula] = (),
+    matters: tuple[Formula, ...] = (),
+    part: Part | None = None,
+) -> None:
+    """The reduction holds each coordinate of `over` exactly once (an extreme: at least once), and no other.
+
+    `where` bounds the free coordinates of the elements, `own` symbols. Of a `part`, only what is in it is asked for.
+    """
+    mine = tuple(substitute_term(t, state.rewriting) for t in fold)
+    extent = state.reduce(cx.evaluate(over.extent))
+    inside: Formula = TRUE
+    if over.pred is not None:
+        axes = {axis for p in cx.types.params.values() for axis in p.axes if axis}
+        coordinates = {a: var(own(a)) for a in axes} | {over.axis: var(POINTS[0])}
+        inside = state.reduce_formula(formula(over.pred, coordinates | cx.env))
+    obligation.raise_tier("affine")
+    if any(t.axis.startswith("<") for t in fold):
+        obligation.block("the sums of a loop that has not ended")
+        return
+    which = "" if over.pred is None else f" with {show_expr(over.pred)}"
+    finding = Finding(
+        f"not each {over.axis} below {extent}{which} is summed exactly once", site.span, cx.loops(),
+        component=over.axis, fix_class="k incomplete", matters=matters, want=f"each of 0 to {extent - 1} once",
+        producer=next((t.span for t in fold if t.span.line), None),
+    )  # fmt: skip
+    once = all(t.op == "sum" for t in mine)
+    free = inside != TRUE or any(t.masks for t in mine)
+    facts = (*state.hypotheses(), *(state.reduce_formula(f) for f in where if free))
+    if part is None:
+        obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once), lambda: finding))
+        return
+    step = part.step(t.base for t in mine) or 1
+    text = f"the parts do not sum each {over.axis} below {extent} exactly once"
+    partial = replace(finding, text=text, want="", matters=(conjunction((*matters, part.real())), *matters))
+    inside = conjunction((inside, part.window(step, var(POINTS[0]))))
+    obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once), lambda: partial))
+    obligation.need(Goal(facts, Holds(state.reduce_formula(part.reach(step, extent))), lambda: partial))
+
+
+def located(cx: Context, tile: Tile, value: Value) -> tuple[Formula, ...]:
+    """Where the free coordinates of a tile's elements lie, as far as they are data."""
+    out = list[Formula]()
+    for comp in value.comps:
+        local = cx.store.tables[comp.table][(tile.codes & 0xFFFFF).ravel()]
+        at = var(own(comp.axis))
+        out += [ge(at - comp.base - int(local.min())), ge(comp.base + int(local.max()) - at)]
+    for window in value.windows:
+        if any(c.axis == window.axis for c in value.comps):
+            at = var(own(window.axis))
+            out += [ge(at - window.lo), ge(window.hi - at - 1)]
+    return (*out, *(m.keep for m in value.masks))
+
+
+def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete) -> None:
+    """`assert_complete(x, axis=range(n))`."""
+    obligation = cx.registry.get("written", site.number)
+    frag = state.frags[stmt.x.name]
+    tile = as_tile(cx, frag)
+    if isinstance(tile, Top) or isinstance(frag, Same):
+        zero = isinstance(frag, Same) and frag.value == 0.0
+        reason = "" if zero else tile.reason if isinstance(tile, Top) else ""
+        if not zero:
+            obligation.block(reason or f"{stmt.x.name} sums nothing that this slice follows")
+            return
+        for axis, extent in stmt.sets:
+            complete(cx, state, site, (), Over(axis=axis, extent=extent), obligation=obligation)
+        return
+    assert isinstance(tile, Tile)
+    for value in values_in(cx, tile):
+        if value.top or value.clashes:
+            text = cx.store.clashes[min(value.clashes)].text if value.clashes else value.top
+            obligation.block(text)
+            continue
+        for axis, extent in stmt.sets:
+            for fold in reductions(value, axis) or [()]:
+                over = Over(axis=axis, extent=extent)
+                where = located(cx, tile, value)
+                complete(cx, state, site, fold, over, obligation=obligation, where=where)
+
+
+def without_relations(value: Value) -> Value:
+    """For comparisons that do not ask what a value is relative to."""
+    return replace(value, scale=(), shift=())

@@ -1,8 +1,8 @@
 """Values of pointwise operations: equal coordinates stay, origins unite, reductions stay apart.
 
-A sum times something that is the same for all its members is still their sum, so accumulators and statistics may be
-rescaled; any other operation closes a sum. A value made of several reductions needs each of them to be what the
-contract asks for. Elements of different coordinates that meet are remembered as a clash: nothing they reach is proved.
+A sum may be rescaled from one running maximum to the next and go on; any other operation finishes it. A value made of
+several reductions needs each of them to be what the contract asks for. Elements of different coordinates that meet are
+remembered as a clash: nothing that they reach is proved.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from argus.dsl.tags.domain import (
     Term,
     Tile,
     Value,
+    closed,
 )
 from argus.dsl.tags.lanes import Region
 from argus.dsl.tags.marks import mark_of, times, with_base
@@ -38,17 +39,13 @@ _BASES: dict[UnaryOp, str] = {"exp": "e", "exp2": "2"}
 _BOUNDED: frozenset[UnaryOp] = frozenset({"exp", "exp2", "sigmoid", "relu"})  # finite at -inf
 
 
-def closed(value: Value) -> Value:
-    """The value with its reductions finished."""
-    if not value.reduced:
-        return value
-    keys = dict.fromkeys((t.axis, t.op) for t in value.reduced)
-    folds = {tuple(t for t in value.reduced if (t.axis, t.op) == key) for key in keys}
-    return replace(value, reduced=(), folds=value.folds | folds)
-
-
 def is_sum(terms: Sequence[Term]) -> bool:
     return bool(terms) and all(t.op == "sum" for t in terms)
+
+
+def is_ratio(value: Value) -> bool:
+    """Whether a value is but the quotient of exponentials of maxima."""
+    return bool(value.scale) and not (value.origins or value.folds or value.reduced or value.shift or value.masks)
 
 
 def values_in(cx: Context, tile: Tile) -> list[Value]:
@@ -91,7 +88,8 @@ class Combine:
         return replace(value, pad=pad, masks=masks)
 
     def numbered(self, op: BinaryOp, value: Value, number: float | None, *, left: bool) -> Value:
-        """`value op number`, or `number op value` where the value is not on the left; sums stay as they are."""
+        """`value op number`, or `number op value` where the value is not on the left."""
+        value = closed(value)
         pad, masks = pads.with_number(op, value, number, left=left)
         scale, shift = value.scale, value.shift
         scaling = op == "*" or (op == "/" and left)
@@ -116,8 +114,8 @@ class Combine:
         """`x op y` of one region; sums (and extremes) of the same kind go on as one."""
         x, y = region.values
         grows = self._grow(op, x, y)
-        scales = op in ("*", "/") and is_sum(x.reduced) != is_sum(y.reduced) and (op == "*" or bool(x.reduced))
-        scales = scales and is_sum((*x.reduced, *y.reduced))
+        scales = (is_sum(x.reduced) and is_ratio(y)) or (is_sum(y.reduced) and is_ratio(x) and op == "*")
+        scales = scales and op in ("*", "/")
         if grows and op == "+" and not (x.shift or y.shift) and x.scale != y.scale:
             return self._unequal_scales(region)
         x, y, scale, shift = self._relations(op, x, y, grows=grows)

@@ -24,7 +24,7 @@ from argus.dsl.layout.affine import (
     var,
 )
 from argus.dsl.tags.columns import column
-from argus.dsl.tags.combine import Combine, closed, values_in
+from argus.dsl.tags.combine import Combine, values_in
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import (
     Comp,
@@ -37,6 +37,7 @@ from argus.dsl.tags.domain import (
     Tile,
     Top,
     Value,
+    closed,
     own,
     recoded,
 )

@@ -204,7 +204,7 @@ class Acc:
     """An accumulator: free coordinates along its rows and columns, and what was summed.
 
     `pad`, `folds`, `scale`, `wild` and `clashes` are as in `Value`; `pair` has the origins of the two sides of its
-    products.
+    products. `changed`: the sums were multiplied by something, so that nothing may be added to them any more.
 
     `done` holds the terms of finished loop phases, `open` those since; both grow only at the end, so that a loop can
     tell what one iteration added.
@@ -219,6 +219,7 @@ class Acc:
     folds: frozenset[Fold] = frozenset()
     scale: tuple[Factor, ...] = ()
     wild: bool = False
+    changed: bool = False
     clashes: frozenset[int] = frozenset()
     done: tuple[Term, ...] = ()
     open: tuple[Term, ...] = ()
@@ -390,6 +391,15 @@ def substitute_value(value: Value, env: Substitution) -> Value:
         folds=substitute_folds(value.folds, env),
         masks=tuple(Mask(substitute_formula(m.keep, env), m.pad) for m in value.masks),
     )
+
+
+def closed(value: Value) -> Value:
+    """The value with its reductions finished."""
+    if not value.reduced:
+        return value
+    keys = dict.fromkeys((t.axis, t.op) for t in value.reduced)
+    folds = {tuple(t for t in value.reduced if (t.axis, t.op) == key) for key in keys}
+    return replace(value, reduced=(), folds=value.folds | folds)
 
 
 def unbound(value: Value, axis: str) -> Value:

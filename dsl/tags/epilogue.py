@@ -10,9 +10,9 @@ from argus.dsl.diagnostics import FixClass
 from argus.dsl.ir import Ensures, Over
 from argus.dsl.layout.affine import Affine, Formula, conjunction, eq, ge, negation, var
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
-from argus.dsl.tags.combine import Combine, closed
+from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Fragment, Ints, Tile, Top, Value, Window, own, recoded
+from argus.dsl.tags.domain import Fragment, Ints, Tile, Top, Value, Window, closed, own, recoded
 from argus.dsl.tags.groups import group_of
 from argus.dsl.tags.lookup import looked_up, picked_wrongly
 from argus.dsl.tags.obligations import Box, Finding, Goal, Holds, Obligation

@@ -13,7 +13,7 @@ from argus.dsl.layout import Accumulator, OperandMap, Side
 from argus.dsl.layout.affine import TRUE, Formula, conjunction, ge, negation
 from argus.dsl.tags import domain
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
-from argus.dsl.tags.combine import Combine, closed
+from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import (
     ELEMENT_BITS,
@@ -26,6 +26,7 @@ from argus.dsl.tags.domain import (
     Tile,
     Top,
     Value,
+    closed,
     unbound,
 )
 from argus.dsl.tags.marks import times
@@ -122,15 +123,17 @@ class _Mma:
             self.obligation.block(tops[0])
             raise _Failed
         clashes = acc.clashes.union(*(v.clashes for v in values))
-        if not acc.empty and acc.scale != scale:
-            clashes |= {self.cx.store.clash(self._not_rescaled())}
+        if not acc.empty and (acc.scale != scale or acc.changed):
+            clashes |= {self.cx.store.clash(self._not_rescaled(acc))}
         return replace(
             acc, origins=acc.origins.union(*(v.origins for v in values)), scale=scale, clashes=clashes,
             folds=acc.folds.union(*(v.folds for v in values)), wild=acc.wild or any(v.low or v.wild for v in values),
         )  # fmt: skip
 
-    def _not_rescaled(self) -> Clash:
+    def _not_rescaled(self, acc: Acc) -> Clash:
         text = "the accumulator and what is added are relative to different maxima: it was not rescaled"
+        if acc.changed:
+            text = "the accumulator was changed before: what is added now is not changed alike"
         return Clash(text, self.span, "", TRUE, self.state.hypotheses())
 
     # ------------------------------------------------------------------------------------- registers

@@ -11,7 +11,7 @@ from argus.dsl.ir.nodes import BinaryOp, UnaryOp
 from argus.dsl.ir.types import FragType
 from argus.dsl.layout import WithoutAxis
 from argus.dsl.tags import pads
-from argus.dsl.tags.combine import Combine, closed, is_sum, only_value, values_in
+from argus.dsl.tags.combine import Combine, is_ratio, only_value, values_in
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import (
     NO_MARK,
@@ -29,6 +29,7 @@ from argus.dsl.tags.domain import (
     Tile,
     Top,
     Value,
+    closed,
     recoded,
 )
 from argus.dsl.tags.lanes import Region, axes_in, regions
@@ -63,12 +64,11 @@ class Pointwise:
         if isinstance(frag, Same):
             return Same(self.made, pads.unary(op, frag.value))
         if op == "neg" and isinstance(frag, Acc):
-            return replace(frag, type=self.made, pad=pads.unary(op, frag.pad), mark=NO_MARK)
+            changed = frag.changed or not frag.empty
+            return replace(frag, type=self.made, pad=pads.unary(op, frag.pad), mark=NO_MARK, changed=changed)
         x = self.plain(frag)
         if isinstance(x, Same | Top):
             return Same(self.made) if isinstance(x, Same) else replace(x, type=self.made)
-        if op == "neg" and isinstance(x, Stat) and is_sum(x.reduced) and not x.value.shift:
-            return replace(x, type=self.made, value=self.values.mapped(op, x.value), mark=NO_MARK)
         tile = self.tile(x)
         return Tile(self._recoded(tile, lambda v: self.values.unary(op, v)), self.made, lost=tile.lost)
 
@@ -102,10 +102,7 @@ class Pointwise:
         scaling = op == "*" or (op == "/" and left)
         if isinstance(frag, Acc) and scaling:
             pad = pads.binary(op, frag.pad, pads.Data() if other.value is None else other.value)
-            return replace(frag, type=self.made, pad=pad, mark=NO_MARK)
-        if isinstance(frag, Stat) and scaling and not frag.value.shift and is_sum(frag.reduced):
-            value = self.values.numbered(op, frag.value, other.value, left=left)
-            return replace(frag, type=self.made, value=value, mark=NO_MARK)
+            return replace(frag, type=self.made, pad=pad, mark=NO_MARK, changed=frag.changed or not frag.empty)
         return None
 
     def _number(self, op: BinaryOp, x: Fragment, y: Fragment) -> Fragment:
@@ -117,13 +114,8 @@ class Pointwise:
         certain = pads.binary(op, data, other.value) if left else pads.binary(op, other.value, data)
         if certain is not None:
             return Same(self.made, certain)
-        keep = op == "*" or (op == "/" and left)
-
-        def change(v: Value) -> Value:
-            made = self.values.numbered(op, v, other.value, left=left)
-            return made if keep and is_sum(v.reduced) else closed(made)
-
-        return Tile(self._recoded(tile, change), self.made, lost=tile.lost)
+        codes = self._recoded(tile, lambda v: self.values.numbered(op, v, other.value, left=left))
+        return Tile(codes, self.made, lost=tile.lost)
 
     # ------------------------------------------------------------------------------------ accumulators
 
@@ -140,6 +132,8 @@ class Pointwise:
     def _added(self, x: Acc, y: Acc) -> Fragment | None:
         sides = ((x.rows, y.rows), (x.cols, y.cols))
         if any(a is not None and b is not None and a != b for a, b in sides) or x.scale != y.scale:
+            return None
+        if x.changed or y.changed:
             return None
         return replace(
             x, type=self.made, rows=x.rows or y.rows, cols=x.cols or y.cols, origins=x.origins | y.origins,
@@ -158,10 +152,11 @@ class Pointwise:
         known = {w for side in (acc.rows, acc.cols) if side is not None for w in side.windows}
         if clashes is None or not set(value.windows) <= known:
             return None
+        changed = acc.changed or not is_ratio(value)
         value = closed(value)
         return replace(
             acc, type=self.made, origins=acc.origins | value.origins, folds=acc.folds | value.folds, pad=None,
-            scale=times(acc.scale, value.scale, power=1.0 if op == "*" else -1.0), mark=NO_MARK,
+            scale=times(acc.scale, value.scale, power=1.0 if op == "*" else -1.0), mark=NO_MARK, changed=changed,
             clashes=acc.clashes | value.clashes | clashes, wild=acc.wild or not pads.finite(value),
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from argus.dsl.ir import Reduce, Ref
 from argus.dsl.ir.types import FragType
 from argus.dsl.layout.affine import formula_variables
 from argus.dsl.tags import pads
-from argus.dsl.tags.combine import Combine, closed
+from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import (
     ELEMENT_BITS,
@@ -26,6 +26,7 @@ from argus.dsl.tags.domain import (
     Tile,
     Top,
     Value,
+    closed,
     own,
     runs_of,
     unbound,

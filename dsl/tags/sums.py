@@ -13,9 +13,9 @@ from dataclasses import replace
 from argus.dsl.ir import AssertComplete, Over
 from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.layout.affine import TRUE, Formula, conjunction, formula, ge, var
-from argus.dsl.tags.combine import closed, values_in
+from argus.dsl.tags.combine import values_in
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Fold, Same, Tile, Top, Value, own, substitute_term
+from argus.dsl.tags.domain import Fold, Same, Tile, Top, Value, closed, own, substitute_term
 from argus.dsl.tags.obligations import POINTS, CoversOnce, Finding, Goal, Holds, Obligation
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State

@@ -22,6 +22,7 @@ from argus.dsl.tags.domain import (
     Top,
     Value,
     Window,
+    closed,
     recoded,
     unbound,
 )
@@ -75,6 +76,8 @@ def accumulator_codes(cx: Context, acc: Acc, shape: tuple[int, ...]) -> Ints:
         acc.origins, ordered, tuple(windows), acc.pad, acc.reduced, acc.folds, scale=acc.scale, wild=acc.wild,
         clashes=acc.clashes, span=acc.span,
     )  # fmt: skip
+    if acc.changed:
+        value = closed(value)
     for axis in sorted(both):
         value = unbound(value, axis)
     return cx.store.codes(value, shape)

@@ -44,7 +44,6 @@ from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Oracle, block_all
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Fragment
-from argus.dsl.tags.epilogue import assert_complete
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.joint_loop import JointLoop, Later
 from argus.dsl.tags.roles.locate import Locator
@@ -56,6 +55,7 @@ from argus.dsl.tags.roles.teams import teams
 from argus.dsl.tags.roles.tile_loop import TileLoop
 from argus.dsl.tags.roles.turns import Families
 from argus.dsl.tags.state import State
+from argus.dsl.tags.sums import assert_complete
 from argus.dsl.tags.views import Outside, root
 
 CONCRETE_TRIPS = 16

@@ -86,10 +86,10 @@ class _Store:
         self.epilogue.raise_tier("table")
         rules = Combine(self.cx, self.state, self.site.span)
         tile = replace(tile, codes=recoded(self.cx.store, tile.codes, lambda v: closed(rules.materialised(v))))
-        if reason := self._unknown(tile):
+        values = [v for v, _ in values_of(tile.codes, self.cx.store)]
+        if reason := next((v.top for v in values if v.top), ""):
             self._block(reason)
             return
-        values = [v for v, _ in values_of(tile.codes, self.cx.store)]
         for value in values:
             self._check_clashes(value)
             self._check_sums(tile, value)

@@ -54,7 +54,7 @@ def _older(cx: Context, frag: Fragment, site: int) -> Fragment:
         above = frozenset(i for x in mark.above if (i := _aged(x, site)) is not None)
         ident, floor_of = (None if i is None else _aged(i, site) for i in (mark.ident, mark.floor_of))
         if floor_of is None and mark.floor_of is not None:
-            above = frozenset()  # nobody knows any more what it stands for
+            above = frozenset[Ident]()  # nobody knows any more what it stands for
         frag = replace(frag, mark=Mark(ident, above, floor_of))
     if site not in cx.factors:
         return frag

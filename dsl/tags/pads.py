@@ -58,10 +58,10 @@ def binary(op: BinaryOp, x: Content, y: Content) -> float | None:
         except (ZeroDivisionError, OverflowError):
             return None
         return None if math.isnan(found) else found
-    if isinstance(x, float):
-        assert isinstance(y, Data)
-        return _with_data(op, x, y, left=True)
-    return _with_data(op, y, x, left=False) if isinstance(y, float) else None
+    if isinstance(x, Data):
+        return None if isinstance(y, Data) else _with_data(op, y, x, left=False)
+    assert isinstance(y, Data)
+    return _with_data(op, x, y, left=True)
 
 
 def _with_data(op: BinaryOp, number: float, data: Data, *, left: bool) -> float | None:

@@ -248,9 +248,9 @@ class Pointwise:
         if parts is None:
             return None
         axes = frozenset(c.axis for t in tiles for v in values_in(self.cx, t) for c in v.comps)
-        axes = axes if isinstance(x, Tile | Stat) and x.type.shape == y.type.shape else _axes(value)
+        axes = axes if (same := _alike(x, y)) else _axes(value)
         factors = (Factor(mark.subject, "", -1.0, axes),)
-        if running := bounded and isinstance(x, Tile | Stat) and x.type.shape == y.type.shape:
+        if running := bounded and same:
             # The maximum so far and the next one: all that their difference rescales is relative to the first.
             assert mine is not None
             factors = times((replace(factors[0], ident=mine, power=1.0),), factors)
@@ -314,6 +314,10 @@ class Pointwise:
         tile = as_tile(self.cx, frag)
         assert isinstance(tile, Tile)
         return tile
+
+
+def _alike(x: Fragment, y: Fragment) -> bool:
+    return isinstance(x, Tile | Stat) and y.type is not None and x.type.shape == y.type.shape
 
 
 def _axes(value: Value) -> frozenset[str]:

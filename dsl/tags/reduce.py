@@ -17,6 +17,7 @@ from argus.dsl.tags.domain import (
     ELEMENT_MASK,
     Comp,
     Fragment,
+    Ident,
     Ints,
     Mark,
     Mask,
@@ -76,8 +77,8 @@ class _Reduction:
         """
         extent = tile.codes.shape[self.dimension]
         rows = np.moveaxis(tile.codes, self.dimension, -1).reshape(-1, extent)
-        above = frozenset((mark.ident,)) if mark.ident is not None and self.node.op == "max" else frozenset()
-        bound = Mark(above=above | (mark.above if self.node.op == "max" else frozenset()))
+        above = frozenset((mark.ident,)) if mark.ident is not None and self.node.op == "max" else frozenset[Ident]()
+        bound = Mark(above=above | mark.above if self.node.op == "max" else above)
         lost = (*tile.lost, extent) if made.shape else ()
         kinds = self._kinds(rows)
         if len(kinds) == 1:

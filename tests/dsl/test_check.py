@@ -213,9 +213,9 @@ def test_constructs_outside_the_slice_are_named_and_never_proved() -> None:
     text = (
         HEAD
         + """
-    bm = block(cdiv(M, 64))
+    bm, bn = block(cdiv(M, 64), cdiv(N, 64))
     x = load(A.tile(64, 64)[bm, 0], map=linear(8)).to(f32)
-    store(C.tile(64, 64)[bm, 0], shuffle(x, x.m))
+    store(C.tile(64, 64)[bm, bn], shuffle(x, x.m))
 """
     )
     report = check(text)

@@ -55,8 +55,12 @@ def binary(w: Wave, node: Binary) -> Frag:
 def select(w: Wave, node: Select) -> Frag:
     """Poison of the value not chosen does not matter; that of the condition does."""
     operands = read(w, node.condition), read(w, node.x), read(w, node.y)
-    everywhere = _everywhere(lambda c, x, y: np.where(c != 0, x, y), operands)
+    everywhere = _everywhere(_chosen, operands)
     return replace(_choose(*aligned(w, operands, node.span)), everywhere=everywhere)
+
+
+def _chosen(condition: Floats, x: Floats, y: Floats) -> Floats:
+    return np.where(condition != 0, x, y)
 
 
 def mask(w: Wave, node: Mask) -> Frag:

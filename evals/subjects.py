@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,57 +16,22 @@ from argus.dsl.diagnostics import KernelError
 from argus.dsl.frontend import parse, parse_core
 from argus.dsl.ir import Kernel
 from argus.dsl.ir.printer import show
-from argus.dsl.kernels import GemmSchedule, HopperGemmSchedule, families, make_problem, task_named
-from argus.dsl.kernels.hopper_gemm import text as hopper_text
+from argus.dsl.kernels import catalogue
+from argus.dsl.kernels.gemm_examples import GFX942 as SCHEDULES
+from argus.dsl.kernels.gemm_examples import text as gemm_text
+from argus.dsl.kernels.subject import MakeInputs, Reference, Subject
+from argus.dsl.kernels.task import Sizes
 from argus.dsl.transform import to_core
 
-Sizes = Mapping[str, int]
+__all__ = ["SCHEDULES", "MakeInputs", "Reference", "Sizes", "Subject", "expanded", "family_kernels", "hand_written",
+           "read", "reference_of", "subjects"]  # fmt: skip
+
 Arrays = Mapping[str, npt.NDArray[Any]]
-Reference = Callable[[Mapping[str, Any], Sizes], Arrays]
-MakeInputs = Callable[[Sizes, np.random.Generator], Mapping[str, Any]]
-
-# One schedule for each way in which the family stages, synchronises or maps; tiles small enough to execute often.
-SCHEDULES: Mapping[str, GemmSchedule] = {
-    "single": GemmSchedule(),
-    "one-wave": GemmSchedule(tile=(32, 32, 16), grid=(1, 1)),
-    "small-atom": GemmSchedule(tile=(32, 32, 32), grid=(2, 1), atom="16x16x16"),
-    "prefetch": GemmSchedule(tile=(64, 32, 32), grid=(2, 1), prefetch=True),
-    "packed": GemmSchedule(tile=(64, 64, 32), pack=2, vector=16),
-    "swizzled": GemmSchedule(tile=(32, 64, 64), grid=(1, 2), pack=2, vector=16, swizzle="xor(8, unit=8, rows=1)"),
-    "padded": GemmSchedule(tile=(64, 32, 32), grid=(2, 1), pad=8, regs="agpr"),
-    "swapped": GemmSchedule(tile=(64, 64, 16), swap=True, order="group_m(4)"),
-    "two-stages": GemmSchedule(tile=(64, 32, 16), grid=(2, 1), stages=2),
-    "three-stages": GemmSchedule(tile=(32, 32, 32), grid=(2, 2), atom="16x16x16", stages=3),
-    "drained": GemmSchedule(tile=(64, 32, 16), grid=(2, 1), staging="dma", stages=2),
-    "ring": GemmSchedule(tile=(32, 64, 16), grid=(1, 2), staging="dma", stages=3, wait="count"),
-}
-HOPPER_SCHEDULES: Mapping[str, HopperGemmSchedule] = {
-    "one-consumer": HopperGemmSchedule(tile=(64, 64, 64), consumers=1, stages=2, group_m=1),
-    "two-consumers": HopperGemmSchedule(tile=(128, 64, 64), stages=3),
-    "drained": HopperGemmSchedule(tile=(64, 96, 64), consumers=1, stages=2, keep=0),
-}
-EXPANDED = ("ring", "hopper/one-consumer", "hopper/two-consumers")
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A right kernel: its text, and the outputs that inputs and sizes should give.
-
-    Attributes:
-        name: Distinct.
-        reference: fp64 inputs and sizes to fp64 outputs; NaN where any value will do.
-        family: What the kernel belongs to, for tables.
-        sizes: Where to execute it; empty: where its loops over sizes run 1, 2, S and 2 S + 1 times (S stages).
-        make_inputs: Inputs that the contract allows; None: normal deviates will do.
-    """
-
-    name: str
-    text: str
-    reference: Reference
-    family: str = "gemm"
-    target: str = "gfx942"
-    sizes: tuple[Sizes, ...] = ()
-    make_inputs: MakeInputs | None = None
+# Kernels whose sugar leaves most unsaid.
+EXPANDED = (
+    "gemm/ring", "hopper_gemm/one-consumer", "hopper_gemm/two-consumers", "attention/full-64",
+    "hopper_attention/tma-store", "moe_up/ring", "moe_down/three-stages",
+)  # fmt: skip
 
 
 def read(text: str) -> Kernel:
@@ -135,26 +99,22 @@ def reference_of(name: str) -> Reference:
 
 
 def family_kernels() -> list[Subject]:
-    """Kernels that the GEMM families print."""
-    problem = make_problem(task_named("gemm"))
-    hopper = make_problem(task_named("gemm"), target="sm_90a")
-    made = [Subject(name, families()["gemm"].text(s, problem), _gemm) for name, s in SCHEDULES.items()]
-    made += [
-        Subject(f"hopper/{name}", hopper_text(s, hopper), _gemm, "hopper_gemm", "sm_90a")
-        for name, s in HOPPER_SCHEDULES.items()
-    ]
-    return [*made, *(expanded(s) for s in made if s.name in EXPANDED)]
+    """Kernels of the gfx942 GEMM family by their schedules' names; the ring also with its sugar expanded."""
+    made = [Subject(name, gemm_text(schedule), _gemm, "gemm", "gfx942", ()) for name, schedule in SCHEDULES.items()]
+    return [*made, *(expanded(s) for s in made if s.name == "ring")]
 
 
 def hand_written() -> list[Subject]:
     """The kernels of `tests/kernels/good`; none where the package is installed without its tests."""
     folder = Path(str(files("argus"))).parents[1] / "tests" / "kernels" / "good"
     return [
-        Subject(p.stem, p.read_text("utf-8"), reference_of(p.stem), "hand-written") for p in sorted(folder.glob("*.py"))
+        Subject(p.stem, p.read_text("utf-8"), reference_of(p.stem), "hand-written", "gfx942", ())
+        for p in sorted(folder.glob("*.py"))
     ]
 
 
 @cache
 def subjects() -> tuple[Subject, ...]:
-    """All of them; names are distinct."""
-    return (*family_kernels(), *hand_written())
+    """All that mutants are made of: the library's, some expanded, and the hand-written ones. Names are distinct."""
+    library = catalogue.subjects()
+    return (*library, *(expanded(s) for s in library if s.name in EXPANDED), *hand_written())

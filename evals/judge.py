@@ -15,9 +15,11 @@ from argus.dsl.check import check_kernel
 from argus.dsl.diagnostics import CheckReport, KernelError
 from argus.dsl.interp import trip_sizes, wrong
 from argus.dsl.interp.program import size_symbols
-from argus.dsl.ir import Kernel
+from argus.dsl.ir import AtomicAdd, CopyAsync, Kernel, Store
 from argus.dsl.ir.contract import contract_sha
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import evaluate
+from argus.dsl.tags.views import root
 from argus.dsl.transform import to_core
 from argus.evals.limits import OutOfTime, time_limit
 from argus.evals.subjects import Subject, read
@@ -120,6 +122,9 @@ def is_wrong(core: Kernel, subject: Subject, report: CheckReport | None = None) 
         found = wrong(core, subject.reference, sizes_list=sizes, inputs=subject.make_inputs, every_block=every_block)
         return "" if found is None else str(found)
 
+    unwritten = {e.tensor for e in core.ensures} - set(written(core))
+    if unwritten:
+        return f"nothing writes {', '.join(sorted(unwritten))}"
     sizes = [*subject.sizes] or trip_sizes(core)
     witnesses = () if report is None else tuple(c.sizes for c in report.counterexamples if c.sizes)
     return (
@@ -127,6 +132,13 @@ def is_wrong(core: Kernel, subject: Subject, report: CheckReport | None = None) 
         or tried((w for w in witnesses if w not in sizes), every_block=True)
         or tried(more_sizes(core, sizes))
     )
+
+
+def written(core: Kernel) -> Iterator[str]:
+    """The tensors and buffers that statements write."""
+    for node in walk_body(core.body):
+        if isinstance(node, Store | AtomicAdd | CopyAsync):
+            yield root(node.dst if isinstance(node, CopyAsync) else node.view)
 
 
 def more_sizes(core: Kernel, known: Sequence[Mapping[str, int]]) -> Iterator[dict[str, int]]:

@@ -141,7 +141,7 @@ def mbar(arrivals: int, count: int = 1) -> Any:
     raise _read_only("mbar")
 
 
-def xor(chunks: int, unit: int, rows: int | None = None) -> Any:
+def xor(chunks: int, unit: int | None = None, rows: int | None = None) -> Any:
     """A swizzle: chunk c of row r lies in place c ^ (r // rows % chunks)."""
     raise _read_only("xor")
 
@@ -171,7 +171,7 @@ def copy(dst: Any, src: Any) -> None:
     raise _read_only("copy")
 
 
-def copy_async(dst: Any, src: Any, via: Literal["dma", "cp", "tma"]) -> None:
+def copy_async(dst: Any, src: Any, via: Literal["dma", "cp", "tma"] | None = None) -> None:
     """Global to shared memory, later."""
     raise _read_only("copy_async")
 

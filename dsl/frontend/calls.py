@@ -39,6 +39,8 @@ from argus.dsl.ir.report import did_you_mean
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import Expr, Linear, Op, OpKind, Swizzle, Var
 
+CHUNK_BYTES = 16  # what a swizzle permutes, unless told otherwise
+
 
 def read_call(ctx: Context, node: ast.Call) -> Item:
     """Any call in a place where a value is wanted."""
@@ -99,20 +101,20 @@ def _swizzle(ctx: Context, node: ast.expr, element_bytes: int) -> Swizzle:
     match node:
         case ast.Name(id="b32" | "b64" | "b128" as name):
             # The hardware permutes 16-byte chunks within rows of 32, 64 or 128 bytes.
-            return Swizzle(int(name[1:]) // 16, 16 // element_bytes, hardware=name)
+            return Swizzle(int(name[1:]) // CHUNK_BYTES, CHUNK_BYTES // element_bytes, hardware=name)
         case ast.Call(func=ast.Name(id="xor")):
-            args = ctx.arguments(node, "chunks, unit, rows=")
+            args = ctx.arguments(node, "chunks, unit=, rows=")
             chunks = ctx.constant(args["chunks"], "chunks", high=1024)
             if chunks & (chunks - 1):
                 raise ctx.error(Code.BAD_CALL, args["chunks"], f"chunks is {chunks}, but must be a power of two")
-            rows = args.get("rows")
+            unit, rows = args.get("unit"), args.get("rows")
             return Swizzle(
                 chunks,
-                ctx.constant(args["unit"], "unit", high=1024),
+                CHUNK_BYTES // element_bytes if unit is None else ctx.constant(unit, "unit", high=1024),
                 None if rows is None else ctx.constant(rows, "rows", high=1024),
             )
         case _:
-            hint = "write xor(chunks, unit=8), b32, b64 or b128"
+            hint = "write xor(chunks), b32, b64 or b128"
             raise ctx.error(Code.BAD_CALL, node, "a swizzle is needed", hint)
 
 

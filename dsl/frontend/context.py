@@ -43,6 +43,7 @@ class Context:
     open_names: bool = False
     depth: int = 0
     statements: int = 0
+    target: str = ""
 
     # ------------------------------------------------------------------------------------- errors
 

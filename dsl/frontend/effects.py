@@ -85,8 +85,15 @@ def _copy(ctx: Context, call: ast.Call) -> Copy:
 
 
 def _copy_async(ctx: Context, call: ast.Call) -> CopyAsync:
-    args = ctx.arguments(call, "dst, src, via")
-    via = cast("Via", ctx.text(args["via"], "via", ("dma", "cp", "tma")))
+    args = ctx.arguments(call, "dst, src, via=")
+    node = args.get("via")
+    if node is not None:
+        via = cast("Via", ctx.text(node, "via", ("dma", "cp", "tma")))
+    elif ctx.target == "sm_90a":
+        hint = 'write via="tma" for boxes, via="cp" for copies by the threads'
+        raise ctx.error(Code.BAD_CALL, call, "sm_90a copies in two ways, and `via=` says which", hint)
+    else:
+        via = "dma"
     return CopyAsync(dst=ctx.view(args["dst"]), src=ctx.view(args["src"]), via=via, span=ctx.span(call))
 
 

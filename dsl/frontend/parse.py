@@ -149,6 +149,7 @@ def _tolerated(node: ast.ImportFrom) -> bool:
 def _kernel(ctx: Context, node: ast.FunctionDef) -> Kernel:
     name = ctx.identifier(node.name, node)
     target, waves, cluster = _decorator(ctx, node)
+    ctx.target = target
     if node.returns is not None:
         raise ctx.error(Code.FORBIDDEN, node.returns, "kernels return nothing", "delete `-> …`")
     params = read_params(ctx, node.args)

@@ -84,7 +84,7 @@ def contract(s: AttentionSchedule) -> str:
 def text(s: AttentionSchedule) -> str:
     """Kernel text of a schedule."""
     (queries, keys), d = s.tile, s.head
-    tiles = f"cdiv(min((bq + 1) * {queries}, S), {keys})" if s.causal else f"cdiv(T, {keys})"
+    tiles = key_tiles("bq", queries, keys) if s.causal else f"cdiv(T, {keys})"
     order = "" if s.order == "rows" else f", order={s.order}"
     setup = [f"bq, bg, br = block(cdiv(S, {queries}), G, R{order})"]
     q_tile = f"Q[bg, br].tile({queries}, {d})[bq, 0]"
@@ -94,8 +94,7 @@ def text(s: AttentionSchedule) -> str:
         setup += [f"Qs = {shared_rows(s.dtype, queries, d, s.swizzle)}"]
     setup += _staging(s)
     setup += [
-        f'o = mma_acc("{s.atom}", {d}, {queries}{grid_text(1, s.waves)})',
-        "mx, l = -inf, 0.0",
+        f'o, mx, l = mma_acc("{s.atom}", {d}, {queries}{grid_text(1, s.waves)}), -inf, 0.0',
         *([f"copy(Qs, {q_tile})"] if s.queries == "shared" else []),
     ]
     loop = [f"for jt in range({tiles}):"]
@@ -115,8 +114,17 @@ def text(s: AttentionSchedule) -> str:
     return f'@kernel(target="gfx942", waves={s.waves})\n{contract(s)}' + "".join(f"    {line}\n" for line in lines)
 
 
+def key_tiles(block: str, queries: int, keys: int) -> str:
+    """How many tiles of keys the queries of a block see, where a query sees keys up to its own place."""
+    whole, rest = divmod(queries, keys)
+    if rest:
+        return f"cdiv(min(({block} + 1) * {queries}, S), {keys})"
+    factor = "" if whole == 1 else f"{whole} * "
+    return f"min({factor}{block} + {whole}, cdiv(S, {keys}))"
+
+
 def _staging(s: AttentionSchedule) -> list[str]:
-    buffers = [f"{x}s={shared_rows(s.dtype, s.tile[1], s.head, s.swizzle)}" for x in "KV"]
+    buffers = [f"{x}{'s' * (s.stages == 1)}={shared_rows(s.dtype, s.tile[1], s.head, s.swizzle)}" for x in "KV"]
     if s.stages == 1:
         return [b.replace("=", " = ", 1) for b in buffers]
     return [f"kv = ring({s.stages}, {', '.join(buffers)})"]
@@ -124,7 +132,7 @@ def _staging(s: AttentionSchedule) -> list[str]:
 
 def _copies(s: AttentionSchedule, stage: str, tile: str) -> list[str]:
     shape = f"tile({s.tile[1]}, {s.head})[{tile}, 0]"
-    return [f'copy_async({stage}.{x}s, {x}[bg].{shape}, via="dma")' for x in "KV"]
+    return [f"copy_async({stage}.{x}, {x}[bg].{shape})" for x in "KV"]
 
 
 def _prologue(s: AttentionSchedule) -> list[str]:
@@ -137,7 +145,7 @@ def _prologue(s: AttentionSchedule) -> list[str]:
 def _softmax_step(s: AttentionSchedule, q: str) -> list[str]:
     """Scores of one tile of keys, weights, and what they add to the output."""
     (queries, keys), depth = s.tile, s.atom_shape[2]
-    k, v = ("Ks", "Vs") if s.stages == 1 else ("st.Ks", "st.Vs")
+    k, v = ("Ks", "Vs") if s.stages == 1 else ("st.K", "st.V")
     seen = "s.j <= s.q" if s.causal else "s.j < T"
     return [
         f's = mma_acc("{s.atom}", {keys}, {queries}{grid_text(1, s.waves)})',

@@ -126,8 +126,8 @@ def _ring(s: Conv2dSchedule, buffers: Mapping[str, str], acc: str, compute: list
     def fill(stage: str, u: str, v: str, ct: str) -> list[str]:
         return [
             f"with k.fill() as {stage}:",
-            f'    copy_async({stage}.Xs, X.gather(at).tile({bm}, {bk})[0, {ct}], via="dma")',
-            f'    copy_async({stage}.Fs, F[{u}, {v}].tile({bn}, {bk})[bo, {ct}], via="dma")',
+            f"    copy_async({stage}.Xs, X.gather(at).tile({bm}, {bk})[0, {ct}])",
+            f"    copy_async({stage}.Fs, F[{u}, {v}].tile({bn}, {bk})[bo, {ct}])",
         ]
 
     following = [

@@ -66,20 +66,20 @@ def split_text(s: SplitSchedule) -> str:
     ahead, per_part = s.stages - 1, s.part // s.keys
 
     def copies(stage: str, tile: str) -> list[str]:
-        return [f'copy_async({stage}.{x}s, {x}[bg].tile({keys}, {d})[{tile}, 0], via="dma")' for x in "KV"]
+        return [f"copy_async({stage}.{x}, {x}[bg].tile({keys}, {d})[{tile}, 0])" for x in "KV"]
 
-    buffers = ", ".join(f"{x}s={shared_rows(t, keys, d, s.swizzle)}" for x in "KV")
+    buffers = ", ".join(f"{x}={shared_rows(t, keys, d, s.swizzle)}" for x in "KV")
     step = [
         "with kv.fill() as nx:",
         *indent(copies("nx", f"first + jt + {ahead}")),
         f's = mma_acc("{s.atom}", {keys}, {rows}{grid_text(1, s.waves)})',
         f"for ks in unroll({d // depth}):",
-        f'    s += mma(st.Ks.operand("a", s, ks), Q[bg].tile({rows}, {d})[br, 0].operand("b", s, ks))',
+        f'    s += mma(st.K.operand("a", s, ks), Q[bg].tile({rows}, {d})[br, 0].operand("b", s, ks))',
         "s = mask(s * scale, s.j < T, -inf)",
         'p, c, mx, l = online_softmax(s, mx, l, "j")',
         "o *= c",
         f"for js in unroll({keys // depth}):",
-        f'    v, w = st.Vs.T.operand("a", o, js), p.to({t}).as_operand("b", o, js)',
+        f'    v, w = st.V.T.operand("a", o, js), p.to({t}).as_operand("b", o, js)',
         "    assert_match(v.j, w.j)",
         "    o += mma(v, w)",
     ]
@@ -89,8 +89,7 @@ def split_text(s: SplitSchedule) -> str:
         f"bp, bg, br = block(cdiv(T, {s.part}), G, cdiv(R, {rows}))",
         f"first = bp * {per_part}",
         f"kv = ring({s.stages}, {buffers})",
-        f'o = mma_acc("{s.atom}", {d}, {rows}{grid_text(1, s.waves)})',
-        "mx, l = -inf, 0.0",
+        f'o, mx, l = mma_acc("{s.atom}", {d}, {rows}{grid_text(1, s.waves)}), -inf, 0.0',
         *prologue,
         f"for jt in range(min({per_part}, cdiv(T, {keys}) - first)):",
         *indent(["with kv.use() as st:", *indent(step)]),

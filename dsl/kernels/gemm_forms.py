@@ -227,12 +227,12 @@ def pingpong_text(s: PingPongSchedule) -> str:
     """Kernel text of a schedule."""
     bm, bn, bk = s.tile
     ahead, steps = s.stages - 1, range(bk // ATOMS[s.atom].k)
-    swizzle = f", swizzle=xor({s.swizzle}, unit=8)" if s.swizzle else ""
+    swizzle = f", swizzle=xor({s.swizzle})" if s.swizzle else ""
 
     def copies(stage: str, kt: str) -> list[str]:
         return [
-            f'copy_async(As[{stage}], A.tile({bm}, {bk})[bm, {kt}], via="dma")',
-            f'copy_async(Bs[{stage}], B.tile({bn}, {bk})[bn, {kt}], via="dma")',
+            f"copy_async(As[{stage}], A.tile({bm}, {bk})[bm, {kt}])",
+            f"copy_async(Bs[{stage}], B.tile({bn}, {bk})[bn, {kt}])",
             "commit()",
         ]
 

@@ -60,7 +60,7 @@ class HopperAttentionSchedule(LibrarySchedule):
 def text(s: HopperAttentionSchedule) -> str:
     """Kernel text of a schedule."""
     rows, keys = ROWS * s.groups, s.keys
-    tiles = f"cdiv(min((bq + 1) * {rows}, S), {keys})" if s.causal else f"cdiv(T, {keys})"
+    tiles = attention.key_tiles("bq", rows, keys) if s.causal else f"cdiv(T, {keys})"
     order = ", order=longest_first" if s.causal else ""
     budget = [f", regs={r}" for r in s.registers] if s.groups > 1 else ["", ""]
     fill = ["with kv.fill() as st:", *indent(_copies(s, {"K": ("bg", "jt", keys), "V": ("bg", "jt", keys)}))]
@@ -70,9 +70,9 @@ def text(s: HopperAttentionSchedule) -> str:
         f"for jt in range({tiles}):",
         *indent(fill),
     ]
+    acc = f'mma_acc("m64n{HALF}k{STEP}", {ROWS}, {HALF})'
     multiply = [
-        *[f'o{h} = mma_acc("m64n{HALF}k{STEP}", {ROWS}, {HALF})' for h in _halves(s)],
-        "mx, l = -inf, 0.0",
+        f"{', '.join(f'o{h}' for h in _halves(s))}, mx, l = {', '.join(acc for _ in _halves(s))}, -inf, 0.0",
         "with qr.use() as qs:",
         f"    for jt in range({tiles}):",
         "        with kv.use() as st:",
@@ -82,8 +82,8 @@ def text(s: HopperAttentionSchedule) -> str:
     group = ", groups=2) as g" if s.groups > 1 else ")"
     body = [
         f"bq, bg, br = block(cdiv(S, {rows}), G, R{order})",
-        f"qr = ring(1, Qs={_buffer(s, rows)})",
-        f"kv = ring({s.stages}, Ks={_buffer(s, keys)}, Vs={_buffer(s, keys)})",
+        f"qr = ring(1, Q={_buffer(s, rows)})",
+        f"kv = ring({s.stages}, K={_buffer(s, keys)}, V={_buffer(s, keys)})",
         *([f"out = shared({s.dtype}, {s.groups}, {ROWS}, {HALF}, swizzle=b128)"] if s.leave == "tma" else []),
         f'with role("load", waves=4{budget[0]}):',
         *indent(load),
@@ -108,7 +108,7 @@ def _copies(s: HopperAttentionSchedule, parts: Mapping[str, tuple[str, str, int]
     """TMA copies of whole heads; `parts`: of which tensor, from which head and tile, how many rows."""
     at, half = ("", "0") if s.head == HALF else ("[i]", "i")
     copies = [
-        f'copy_async(st.{x}s{at}, {x}[{head}].tile({rows}, {HALF})[{tile}, {half}], via="tma")'
+        f'copy_async(st.{x}{at}, {x}[{head}].tile({rows}, {HALF})[{tile}, {half}], via="tma")'
         for x, (head, tile, rows) in parts.items()
     ]
     return copies if s.head == HALF else [f"for i in unroll({s.head // HALF}):", *indent(copies)]
@@ -121,7 +121,7 @@ def _step(s: HopperAttentionSchedule) -> list[str]:
     at, ks = ("", "ks") if s.head == HALF else (f"[ks // {steps}]", f"ks % {steps}")
     products: list[str] = []
     for h in _halves(s):
-        v = "st.Vs" if s.head == HALF else f"st.Vs[{h}]"
+        v = "st.V" if s.head == HALF else f"st.V[{h}]"
         products += [
             f'w, v = y.as_operand("a", o{h}, js), {v}.T.operand("b", o{h}, js)',
             "assert_match(w.j, v.j)",
@@ -130,7 +130,7 @@ def _step(s: HopperAttentionSchedule) -> list[str]:
     return [
         f's = mma_acc("m64n{s.keys}k{STEP}", {ROWS}, {s.keys})',
         f"for ks in unroll({s.head // STEP}):",
-        f'    s += mma(qs.Qs{at}{rows}.operand("a", s, {ks}), st.Ks{at}.operand("b", s, {ks}))',
+        f'    s += mma(qs.Q{at}{rows}.operand("a", s, {ks}), st.K{at}.operand("b", s, {ks}))',
         "mma_wait(0)",
         f"s = mask(s * scale, {'s.j <= s.q' if s.causal else 's.j < T'}, -inf)",
         'p, c, mx, l = online_softmax(s, mx, l, "j")',

@@ -36,8 +36,7 @@ def grid_text(rows: int, columns: int) -> str:
 
 def shared_rows(dtype: str, rows: int, columns: int, chunks: int = 0) -> str:
     """A shared buffer whose rows `chunks` chunks of 16 bytes permute; 0: none."""
-    unit = {"f8": 16, "i8": 16, "f32": 4}.get(dtype, 8)
-    swizzle = f", swizzle=xor({chunks}, unit={unit})" if chunks else ""
+    swizzle = f", swizzle=xor({chunks})" if chunks else ""
     return f"shared({dtype}, {rows}, {columns}{swizzle})"
 
 

@@ -99,14 +99,13 @@ def up_text(s: UpSchedule) -> str:
     """Kernel text of a schedule."""
     weights = f"tile({s.columns}, {s.depth})[bn, {{kt}}]"
     sources = {
-        "Xs": f"x.tile({s.block}, {s.depth})[0, {{kt}}]",
-        "Gs": f"Wg[e].{weights}",
-        "Us": f"Wu[e].{weights}",
+        "X": f"x.tile({s.block}, {s.depth})[0, {{kt}}]",
+        "G": f"Wg[e].{weights}",
+        "U": f"Wu[e].{weights}",
     }
     compute = [
         f"for ks in unroll({s.depth // s.atom_shape[2]}):",
-        '    a, b = {st}Xs.operand("a", g, ks), {st}Gs.operand("b", g, ks)',
-        '    c = {st}Us.operand("b", u, ks)',
+        '    a, b, c = {X}.operand("a", g, ks), {G}.operand("b", g, ks), {U}.operand("b", u, ks)',
         "    assert_match(expert_of(a.s), b.e)",
         "    assert_match(expert_of(a.s), c.e)",
         "    g += mma(a, b)",
@@ -140,12 +139,12 @@ def down_text(s: DownSchedule) -> str:
     result is reduced over is all slots.
     """
     sources = {
-        "Hs": f"H.tile({s.block}, {s.depth})[bs, {{kt}}]",
-        "Ws": f"W[e].tile({s.columns}, {s.depth})[bn, {{kt}}]",
+        "H": f"H.tile({s.block}, {s.depth})[bs, {{kt}}]",
+        "W": f"W[e].tile({s.columns}, {s.depth})[bn, {{kt}}]",
     }
     compute = [
         f"for ks in unroll({s.depth // s.atom_shape[2]}):",
-        '    a, b = {st}Hs.operand("a", acc, ks), {st}Ws.operand("b", acc, ks)',
+        '    a, b = {H}.operand("a", acc, ks), {W}.operand("b", acc, ks)',
         "    assert_match(a.k, b.k)",
         "    assert_match(expert_of(a.s), b.e)",
         "    acc += mma(a, b)",

@@ -26,7 +26,7 @@ class StagedLoop:
     """A loop `for kt in range(start, stop)` whose steps read shared tiles.
 
     Attributes:
-        sources: By buffer name.
+        sources: By name: of the tensor, and of the ring's buffer. A buffer outside a ring is called `Xs` for `X`.
         depth: k of a tile.
         stages: Of the ring; 1: through registers, without a ring.
         swizzle: Chunks that `xor` permutes; 0: none.
@@ -49,11 +49,11 @@ class StagedLoop:
             for name, source in self.sources.items()
         }
         if self.stages == 1:
-            return [f"{name} = {buffer}" for name, buffer in buffers.items()]
+            return [f"{name}s = {buffer}" for name, buffer in buffers.items()]
         return [f"r = ring({self.stages}, {', '.join(f'{name}={buffer}' for name, buffer in buffers.items())})"]
 
     def body(self, compute: list[str]) -> list[str]:
-        """The loop. `{st}` in `compute` stands for what comes before a buffer's name.
+        """The loop. `{X}` in `compute` stands for the buffer of source `X`.
 
         Copies that ran ahead must not land in the LDS of the next block: the loop over a ring ends with a wait.
         """
@@ -65,7 +65,7 @@ class StagedLoop:
         first = self._fill("st", self.start or "0")
         if ahead > 1:
             first = [f"for p in unroll({ahead}):", *indent(self._fill("st", _sum(self.start, "p")))]
-        steps = [*self._fill("nx", f"kt + {ahead}"), *(line.format(st="st.") for line in compute)]
+        steps = [*self._fill("nx", f"kt + {ahead}"), *self._reading(compute, "st")]
         return [*first, loop, *indent(["with r.use() as st:", *indent(steps)]), "wait(0)"]
 
     def peeled(self, compute: list[str]) -> list[str]:
@@ -75,8 +75,8 @@ class StagedLoop:
         """
         assert self.stages == 2
         assert not self.start
-        last = ["with r.use() as st:", *indent([line.format(st="st.") for line in compute])]
-        steps = [*self._fill("nx", "kt + 1"), *(line.format(st="st.") for line in compute)]
+        last = ["with r.use() as st:", *indent(self._reading(compute, "st"))]
+        steps = [*self._fill("nx", "kt + 1"), *self._reading(compute, "st")]
         return [
             *self._fill("st", "0"),
             f"for kt in range({self.stop} - 1):",
@@ -85,16 +85,20 @@ class StagedLoop:
         ]
 
     def _through_registers(self, compute: list[str]) -> list[str]:
-        names = {name: f"{name[0].lower()}t" for name in self.sources}
-        loads = [f"{names[n]} = load({s.tile.format(kt=_sum(self.offset, 'kt'))})" for n, s in self.sources.items()]
-        stores = [f"store({n}, {names[n]})" for n in self.sources]
-        return [*loads, *stores, "barrier()", *(line.format(st="") for line in compute), "barrier()"]
+        tiles = {n: s.tile.format(kt=_sum(self.offset, "kt")) for n, s in self.sources.items()}
+        loads = [f"{n.lower()}t = load({tile})" for n, tile in tiles.items()]
+        stores = [f"store({n}s, {n.lower()}t)" for n in tiles]
+        return [*loads, *stores, "barrier()", *self._reading(compute, None), "barrier()"]
+
+    def _reading(self, compute: list[str], stage: str | None) -> list[str]:
+        """The steps, reading buffers of a stage, or those outside a ring."""
+        buffers = {n: f"{stage}.{n}" if stage else f"{n}s" for n in self.sources}
+        return [line.format(**buffers) for line in compute]
 
     def _fill(self, stage: str, kt: str) -> list[str]:
         number = self.offset if self.offset and kt == "0" else _sum(self.offset, kt)
         copies = [
-            f'copy_async({stage}.{name}, {source.tile.format(kt=number)}, via="dma")'
-            for name, source in self.sources.items()
+            f"copy_async({stage}.{name}, {source.tile.format(kt=number)})" for name, source in self.sources.items()
         ]
         return [f"with r.fill() as {stage}:", *indent(copies)]
 

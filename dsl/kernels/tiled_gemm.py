@@ -190,8 +190,8 @@ def _loop(
 ) -> StagedLoop:
     bm, bn, bk = s.tile
     sources = {
-        "As": Source(bm, f"{a}.tile({bm}, {bk})[bm, {{kt}}]"),
-        "Bs": Source(bn, f"{b}.tile({bn}, {bk})[{n}, {{kt}}]"),
+        "A": Source(bm, f"{a}.tile({bm}, {bk})[bm, {{kt}}]"),
+        "B": Source(bn, f"{b}.tile({bn}, {bk})[{n}, {{kt}}]"),
     }
     stop = stop or f"cdiv(K, {bk})"
     return StagedLoop(sources, s.dtype, bk, s.stages, s.swizzle, stop=stop, start=start, offset=offset)
@@ -204,7 +204,7 @@ def _acc(s: TiledSchedule) -> str:
 def _compute(s: TiledSchedule, *more: str) -> list[str]:
     return [
         f"for ks in unroll({s.steps}):",
-        '    a, b = {st}As.operand("a", acc, ks), {st}Bs.operand("b", acc, ks)',
+        '    a, b = {A}.operand("a", acc, ks), {B}.operand("b", acc, ks)',
         "    assert_match(a.k, b.k)",
         *[f"    {line}" for line in more],
         "    acc += mma(a, b)",

@@ -53,7 +53,7 @@ def text(s: TransposeSchedule) -> str:
     """Kernel text of a schedule."""
     rows, columns = s.tile
     order = "" if s.order == "rows" else f", order={s.order}"
-    swizzle = f", swizzle=xor({s.swizzle}, unit={16 // _BYTES[s.dtype]})" if s.swizzle else ""
+    swizzle = f", swizzle=xor({s.swizzle})" if s.swizzle else ""
     pad = f", pad={s.pad}" if s.pad else ""
     return f"""\
 @kernel(target="{s.target}", waves={s.waves})

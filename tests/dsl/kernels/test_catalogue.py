@@ -40,6 +40,14 @@ def test_well_formed(subject: Subject) -> None:
     verify(to_core(kernel))
 
 
+@pytest.mark.parametrize(
+    "subject", [s for s in SUBJECTS if s.family in ("attention", "moe_up", "moe_down")], ids=lambda s: s.name
+)
+def test_short_enough_to_be_read_whole(subject: Subject) -> None:
+    # Models read and write these: some 600 tokens, at 2.6 characters each.
+    assert len(subject.text) < 1550
+
+
 @pytest.mark.parametrize("subject", first_of_each_family(), ids=lambda s: s.family)
 def test_right_at_few_sizes(subject: Subject) -> None:
     core = to_core(parse(subject.text))

@@ -17,6 +17,7 @@ from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.rules.bounds import bounds_problems
 from argus.dsl.ir.rules.contract import contract_problems
 from argus.dsl.ir.rules.control import control_problems
+from argus.dsl.ir.rules.divisors import divisor_problems
 from argus.dsl.ir.rules.memory import memory_problems
 from argus.dsl.ir.rules.mma import mma_problems
 from argus.dsl.ir.rules.place import places
@@ -55,6 +56,7 @@ def structure_problems(kernel: Kernel) -> list[Diagnostic]:
         *target_problems(kernel, nodes),
         *control_problems(kernel, nodes),
         *resource_problems(kernel, nodes),
+        *divisor_problems(kernel, nodes),
         *tag_problems(kernel, nodes),
     ]
 

@@ -32,6 +32,7 @@ from argus.dsl.ir import (
     Reduce,
     Ref,
     Relayout,
+    Role,
     Scalar,
     SchedBarrier,
     SchedGroup,
@@ -54,7 +55,7 @@ from argus.dsl.layout.affine import Affine, ge, var
 from argus.dsl.tags.asserts import assert_match
 from argus.dsl.tags.context import Context, Oracle, Site, block_all
 from argus.dsl.tags.contract import assumptions
-from argus.dsl.tags.control import branch, repeat, shift, split_range
+from argus.dsl.tags.control import branch, repeat, role, shift, split_range
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Acc, Fragment, Same, Top
 from argus.dsl.tags.induction import Live
@@ -121,7 +122,7 @@ class Walker:
         )  # fmt: skip
         self.blocks: list[tuple[str, Affine]] = []
         self._later: list[tuple[Stmt, ...]] = []  # what follows in each enclosing block
-        self._loops: list[For] = []
+        self._loops: list[For | Role] = []
         self._ends_of_tiles: list[list[State]] = []
 
     def run(self) -> None:
@@ -178,10 +179,10 @@ class Walker:
                 copy_async(cx, state, self._site(stmt), stmt)
             case Commit():
                 for buffer in state.buffers.values():
-                    buffer.commit()
+                    buffer.commit(cx.working.bits)
             case Wait(pending=pending):
                 for buffer in state.buffers.values():
-                    buffer.wait(pending)
+                    buffer.wait(pending, cx.working.bits)
             case Barrier(waves=waves):
                 if waves is not None and waves != cx.kernel.waves:
                     raise Outside(f"a barrier of {waves} of {cx.kernel.waves} waves")
@@ -201,6 +202,12 @@ class Walker:
                 pass
             case If():
                 return branch(cx, stmt, state, self.body)
+            case Role():
+                self._loops.append(stmt)  # its other groups come later
+                try:
+                    return role(cx, stmt, state, self.body)
+                finally:
+                    self._loops.pop()
             case For(kind="tiles"):
                 return self._tiles(stmt, state)
             case For():

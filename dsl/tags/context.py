@@ -21,6 +21,7 @@ from argus.dsl.tags.obligations import NEVER, Finding, Goal, Holds, Obligation, 
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
 from argus.dsl.tags.tables import NoTable, Places, places
+from argus.dsl.tags.team import Team
 from argus.dsl.tags.views import Gathered, GlobalView, Outside, SharedViews, byte_offsets, global_view, root
 
 
@@ -72,6 +73,7 @@ class Context:
     guarded: frozenset[str] = frozenset()  # buffers that are filled under some condition
     shared_views: SharedViews = field(init=False)
     assumptions: Assumptions = field(default_factory=Assumptions)
+    team: Team | None = None  # the waves of a role's group; None: all
     part: Part | None = None  # of a range that the blocks of a tile share out
     accesses: dict[tuple[object, ...], Access] = field(default_factory=dict[tuple[object, ...], Access])
     _offsets: dict[str, Ints] = field(default_factory=dict[str, Ints])
@@ -83,6 +85,11 @@ class Context:
     @property
     def threads(self) -> int:
         return self.kernel.waves * 64
+
+    @property
+    def working(self) -> Team:
+        """The waves that execute the current statement."""
+        return self.team or Team(0, self.kernel.waves)
 
     def site_of(self, stmt: Stmt) -> Site:
         return self.sites[id(stmt)]
@@ -153,10 +160,12 @@ class Context:
         Raises:
             Outside: If its map is not of this slice.
         """
-        key = (frag.map, frag.shape, lost, owned)
+        team = self.working
+        key = (frag.map, frag.shape, lost, owned, team)
         if key not in self._places:
             try:
-                self._places[key] = places(frag.map, frag.shape, self.threads, lost, owned=owned)
+                found = places(frag.map, frag.shape, team.waves * 64, lost, owned=owned)
+                self._places[key] = team.seated(found)
             except NoTable as e:
                 raise Outside(str(e)) from None
         return self._places[key]
@@ -197,7 +206,7 @@ class Context:
         rank = np.empty(len(offsets), np.int64)
         rank[np.argsort(offsets, kind="stable")] = np.arange(len(offsets))
         lane = rank * element_bytes // 4
-        return np.int64(1) << (lane // 64 % self.kernel.waves)
+        return np.int64(1) << (self.working.first + lane // 64 % self.working.waves)
 
     # ------------------------------------------------------------------------------------- obligations
 

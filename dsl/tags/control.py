@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from argus.dsl.ir import For, If, Split
+from argus.dsl.ir import Barrier, For, If, Role, Shift, Split
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout.affine import Affine, negation
 from argus.dsl.tags.context import Context, Frame, Site
 from argus.dsl.tags.induction import Induction, Live, Run, forget, scoped, symbol_of
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
+from argus.dsl.tags.team import Team
 from argus.dsl.tags.views import Outside
 
 MAX_LAG = 3  # barriers that some waves may be behind others
@@ -50,6 +52,35 @@ def shift(cx: Context, state: State, site: Site, waves: int) -> None:
     cx.registry.get("deadlock", site.number).raise_tier("structure")
     for buffer in state.buffers.values():
         buffer.shift(bits)
+
+
+def role(cx: Context, stmt: Role, state: State, run: Run) -> list[State]:
+    """The groups of a role, one after another.
+
+    They run at the same time, but no barrier lies between them: whatever one of them touches, the next one may not
+    rely on, and the races between them are found in whichever order they are looked at.
+    """
+    if cx.team is not None or any(isinstance(n, Barrier | Shift) for n in walk_body(stmt.body)):
+        raise Outside("a barrier inside role(...)")
+    first = 0
+    for node in dict.fromkeys(n.name for n in walk_body(cx.kernel.body) if isinstance(n, Role)):
+        if node == stmt.name:
+            break
+        first += next(n.waves for n in walk_body(cx.kernel.body) if isinstance(n, Role) and n.name == node)
+    size = stmt.waves // stmt.groups
+    states, names = [state], frozenset(state.frags)
+    cx.registry.get("deadlock", cx.site_of(stmt).number).raise_tier("structure")
+    try:
+        for group in range(stmt.groups):
+            cx.team = Team(first + group * size, size)
+            if stmt.index is not None:
+                cx.env[stmt.index] = Affine(group)
+            states = scoped(names, run(stmt.body, states))
+    finally:
+        cx.team = None
+        if stmt.index is not None:
+            cx.env.pop(stmt.index, None)
+    return states
 
 
 def repeat(cx: Context, stmt: For, state: State, run: Run, live: Live) -> list[State]:

@@ -23,6 +23,7 @@ from argus.dsl.tags.domain import UNINITIALISED, Bools, Ints
 LONG_AGO = 99  # ages of groups are clipped here: no wait distinguishes older ones
 NOT_PENDING = -1
 NO_SITE = -1
+ALL = -1  # waves, as bits
 
 
 @dataclass(slots=True, eq=False)
@@ -107,13 +108,14 @@ class Buffer:
         self.landed[:] = 0
         self.barriers += 1
 
-    def commit(self) -> None:
-        if (pending := self.age >= 0).any():
+    def commit(self, waves: int = ALL) -> None:
+        """Close the open groups of these waves, as bits."""
+        if (pending := (self.age >= 0) & (self.owner & waves != 0)).any():
             self.age[pending] = np.minimum(self.age[pending] + 1, LONG_AGO)
 
-    def wait(self, newest: int) -> None:
-        """Retire all closed groups but the newest `newest`."""
-        if (retired := self.age > newest).any():
+    def wait(self, newest: int, waves: int = ALL) -> None:
+        """Retire all closed groups of these waves, as bits, but each one's newest `newest`."""
+        if (retired := (self.age > newest) & (self.owner & waves != 0)).any():
             self.landed[retired] |= self.owner[retired]
             self.age[retired] = NOT_PENDING
 

@@ -94,6 +94,19 @@ SLIPS: dict[str, Slip] = {
     "one barrier short for those behind": (
         "pingpong_rows", (("        barrier()\n        barrier()\n", "        barrier()\n"),), "race", "a0, b0",
     ),
+    # ------------------------------------------------------------------------------- groups of waves
+    "all groups into one buffer": ("groups_of_waves", (("store(part[g], acc)", "store(part[0], acc)"),), "race", "store(part"),
+    "a group's slice of k twice": (
+        "groups_of_waves", (("[bn, 3 * kt + g]", "[bn, 3 * kt + 1]"),), "conformity", "acc += mma",
+    ),
+    "a part left out": ("groups_of_waves", ((" + load(part[2])", ""),), "completeness", "store(C"),
+    "parts read before they are there": ("groups_of_waves", (("    barrier()\n", ""),), "race", "load(part[0])"),
+    "the second group of waves waits for too few": (
+        "wave_groups", (("                wait(1)\n", "                wait(2)\n"),), "wait", "acc += mma",
+    ),
+    "the second group of waves does not wait": (
+        "wave_groups", (("            if g == 1:\n                wait(1)\n", ""),), "wait", "acc += mma",
+    ),
 }  # fmt: skip
 
 

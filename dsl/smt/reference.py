@@ -22,6 +22,7 @@ from argus.dsl.ir import (
     If,
     Index,
     Kernel,
+    Load,
     MmaAcc,
     Node,
     Ref,
@@ -140,6 +141,10 @@ def epilogue(
     env = dict[str, "Floats | float"]((n, s) for n, s in sums.items() if n != tensor) | {
         name: value for name, value in inputs.items() if isinstance(value, int | float)
     }
+    if whole is not None:
+        loaded = _loaded_parts(core, parts)
+        parts |= loaded
+        env |= dict.fromkeys(loaded, whole)
     made_of = {name: {name} for name in parts}
     wanted: Floats | None = None
     for stmt in body:
@@ -161,6 +166,18 @@ def epilogue(
             shape = next(iter(sums.values())).shape
             wanted = np.broadcast_to(np.asarray(stored, np.float64), shape)
     return whole if wanted is None else wanted
+
+
+def _loaded_parts(core: Kernel, parts: set[str]) -> set[str]:
+    """Names loaded from shared buffers that hold accumulators as they are, and nothing else."""
+    nodes = list(walk_body(core.body))
+    stored = dict[str, list[bool]]()
+    for node in nodes:
+        if isinstance(node, Store):
+            held = isinstance(node.value, Ref) and node.value.name in parts
+            stored.setdefault(root(node.view), []).append(held)
+    loads = [n for n in nodes if isinstance(n, Assign) and isinstance(n.value, Load)]
+    return {n.targets[0] for n in loads if isinstance(n.value, Load) and all(stored.get(root(n.value.view), [False]))}
 
 
 def _opened(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -95,7 +95,9 @@ SLIPS: dict[str, Slip] = {
         "pingpong_rows", (("        barrier()\n        barrier()\n", "        barrier()\n"),), "race", "a0, b0",
     ),
     # ------------------------------------------------------------------------------- groups of waves
-    "all groups into one buffer": ("groups_of_waves", (("store(part[g], acc)", "store(part[0], acc)"),), "race", "store(part"),
+    "all groups into one buffer": (
+        "groups_of_waves", (("store(part[g], acc)", "store(part[0], acc)"),), "race", "store(part",
+    ),
     "a group's slice of k twice": (
         "groups_of_waves", (("[bn, 3 * kt + g]", "[bn, 3 * kt + 1]"),), "conformity", "acc += mma",
     ),

@@ -171,8 +171,10 @@ def copy(dst: Any, src: Any) -> None:
     raise _read_only("copy")
 
 
-def copy_async(dst: Any, src: Any, via: Literal["dma", "cp", "tma"] | None = None) -> None:
-    """Global to shared memory, later."""
+def copy_async(
+    dst: Any, src: Any, via: Literal["dma", "cp", "tma"] | None = None, across: Literal["block", "cluster"] = "block"
+) -> None:
+    """Global to shared memory, later; the blocks of a cluster may make it together."""
     raise _read_only("copy_async")
 
 

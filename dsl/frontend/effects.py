@@ -85,8 +85,8 @@ def _copy(ctx: Context, call: ast.Call) -> Copy:
 
 
 def _copy_async(ctx: Context, call: ast.Call) -> CopyAsync:
-    args = ctx.arguments(call, "dst, src, via=")
-    node = args.get("via")
+    args = ctx.arguments(call, "dst, src, via=, across=")
+    node, given = args.get("via"), args.get("across")
     if node is not None:
         via = cast("Via", ctx.text(node, "via", ("dma", "cp", "tma")))
     elif ctx.target == "sm_90a":
@@ -94,7 +94,14 @@ def _copy_async(ctx: Context, call: ast.Call) -> CopyAsync:
         raise ctx.error(Code.BAD_CALL, call, "sm_90a copies in two ways, and `via=` says which", hint)
     else:
         via = "dma"
-    return CopyAsync(dst=ctx.view(args["dst"]), src=ctx.view(args["src"]), via=via, span=ctx.span(call))
+    across = "block" if given is None else ctx.text(given, "across", ("block", "cluster"))
+    return CopyAsync(
+        dst=ctx.view(args["dst"]),
+        src=ctx.view(args["src"]),
+        via=via,
+        across=cast("Literal['block', 'cluster']", across),
+        span=ctx.span(call),
+    )
 
 
 # ------------------------------------------------------------------------------------------- waiting

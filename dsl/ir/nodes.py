@@ -360,14 +360,16 @@ class Copy(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyAsync(Node):
-    """`copy_async(dst, src, via=)`: shared `dst` from global `src`, later; joins the wave's open group.
+    """`copy_async(dst, src, via=, across=)`: shared `dst` from global `src`, later; joins the wave's open group.
 
-    With "tma" also global from shared; then `Wait` covers the reads of the shared side.
+    With "tma" also global from shared; then `Wait` covers the reads of the shared side. `across="cluster"`: the blocks
+    of a cluster make this copy together, each reads a part; to each it is the whole copy.
     """
 
     dst: View
     src: View
     via: Via
+    across: Literal["block", "cluster"] = "block"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

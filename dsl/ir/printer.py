@@ -160,8 +160,9 @@ def _line(node: Stmt) -> str:
             return f"atomic_add({show_value(view)}, {show_value(value)})"
         case Copy(dst=dst, src=src):
             return f"copy({show_value(dst)}, {show_value(src)})"
-        case CopyAsync(dst=dst, src=src, via=via):
-            return f'copy_async({show_value(dst)}, {show_value(src)}, via="{via}")'
+        case CopyAsync(dst=dst, src=src, via=via, across=across):
+            together = ', across="cluster"' if across == "cluster" else ""
+            return f'copy_async({show_value(dst)}, {show_value(src)}, via="{via}"{together})'
         case AssertMatch(x=x, y=y, differ=differ):
             word = "assert_differ" if differ else "assert_match"
             return f"{word}({show_component(x)}, {show_component(y)})"

@@ -15,6 +15,7 @@ from argus.dsl.ir.nodes import Copy, Field, Fill, Kernel, OnlineSoftmax, Ring, S
 from argus.dsl.ir.report import diagnostic, did_you_mean
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.rules.bounds import bounds_problems
+from argus.dsl.ir.rules.cluster import cluster_problems
 from argus.dsl.ir.rules.contract import contract_problems
 from argus.dsl.ir.rules.control import control_problems
 from argus.dsl.ir.rules.divisors import divisor_problems
@@ -73,6 +74,7 @@ def type_problems(kernel: Kernel) -> Iterator[Diagnostic]:
 
 def _typed(kernel: Kernel, types: Types) -> Iterator[Diagnostic]:
     known = multiples(kernel.where)
+    yield from cluster_problems(kernel, types.sizes, known)
     for node, place in places(kernel):
         yield from memory_problems(types, node, known)
         yield from mma_problems(kernel, types, node, place)

@@ -31,7 +31,8 @@ def start(problem: Problem) -> HopperGemmSchedule:
 def text(schedule: HopperGemmSchedule, problem: Problem) -> str:
     """Kernel text of a schedule."""
     printer = (_Mma if schedule.engine == "mma" else _Wgmma)(schedule, problem.dtype)
-    head = f'@kernel(target="{problem.target}", waves={schedule.waves})\n{problem.contract}'
+    cluster = f", cluster={schedule.cluster}" if schedule.cluster > 1 else ""
+    head = f'@kernel(target="{problem.target}", waves={schedule.waves}{cluster})\n{problem.contract}'
     return head + "".join(f"    {line}\n" for line in printer.body())
 
 
@@ -45,7 +46,9 @@ class _Printer:
         return "rows" if self.s.group_m == 1 else f"group_m({self.s.group_m})"
 
     def tiles(self) -> str:
-        return f"cdiv(M, {self.bm}), cdiv(N, {self.bn}), order={self.order}"
+        n = self.s.cluster
+        rows = f"cdiv(M, {self.bm})" if n == 1 else f"{n} * cdiv(M, {n * self.bm})"
+        return f"{rows}, cdiv(N, {self.bn}), order={self.order}"
 
     def loop(self, body: list[str]) -> list[str]:
         return [f"for kt in range(cdiv(K, {self.bk})):", *_indent(body)]
@@ -79,9 +82,10 @@ class _Wgmma(_Printer):
         return f'with role("{name}", waves={waves}{budget}{groups}'
 
     def _load(self) -> list[str]:
+        together = ', across="cluster"' if self.s.cluster > 1 else ""
         copies = [
             f'copy_async(st.As, A.tile({self.bm}, {self.bk})[bm, kt], via="tma")',
-            f'copy_async(st.Bs, B.tile({self.bn}, {self.bk})[bn, kt], via="tma")',
+            f'copy_async(st.Bs, B.tile({self.bn}, {self.bk})[bn, kt], via="tma"{together})',
         ]
         loop = self.loop(["with r.fill() as st:", *_indent(copies)])
         return [self._role("load", 4, 0), *_indent(loop)]

@@ -16,6 +16,8 @@ L2_BYTES_PER_CLK = 60.0  # a multiprocessor's share
 TILE_CLK = 2500.0  # until the first MMA, and the epilogue
 HBM_BYTES_PER_US = 4.2e6
 LAUNCH_US = 2.0
+LINE_BYTES = 128
+SPLIT_COST = 1.85  # of loading rows that each lie in two lines of L2
 MMA_SYNC_SHARE = 0.6  # of wgmma's rate
 
 MULTIPLE = 8  # elements of a row that TMA can address
@@ -35,7 +37,9 @@ def predict(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> float:
     turns = -(-tiles // SMS)
     depth = -(-k // bk)
     multiply = _multiply_clk(schedule)
-    load = (bm + bn) * bk * BYTES / L2_BYTES_PER_CLK
+    load = (bm + bn / schedule.cluster) * bk * BYTES / L2_BYTES_PER_CLK
+    if k * BYTES % LINE_BYTES:
+        load *= SPLIT_COST
     tile = depth * max(multiply + LOAD_COST * load, load) + TILE_CLK
     # Idle multiprocessors leave bandwidth to the others, who use some of it.
     hbm = BYTES * (m * k + n * k + m * n) / HBM_BYTES_PER_US * (turns * SMS / tiles) ** 0.5
@@ -61,7 +65,7 @@ def proposals(sizes: Mapping[str, int], count: int = 2) -> tuple[HopperGemmSched
     def rank(s: HopperGemmSchedule) -> tuple[float, ...]:
         (bm, bn, _), (m, n) = s.tile, (sizes["M"], sizes["N"])
         tiles = -(-m // bm) * -(-n // bn)
-        return round(predict(s, sizes), 1), tiles * bm * bn, -min(tiles, SMS), -bn
+        return round(predict(s, sizes), 1), tiles * bm * bn, s.cluster, -min(tiles, SMS), -bn
 
     return tuple(sorted(fitting, key=rank)[:count])
 
@@ -81,6 +85,8 @@ def space(*, direct: bool = False) -> tuple[HopperGemmSchedule, ...]:
     for consumers, rows in ((2, 64), (1, 64), (2, 128)):
         for columns in range(64, 257, 32):
             out += _fullest(tile=(rows * consumers, columns, WGMMA_DEPTH), consumers=consumers, leave=leave)
+    for columns in range(64, 257, 32):
+        out += _fullest(tile=(128, columns, WGMMA_DEPTH), consumers=2, leave=leave, cluster=2)
     for columns in (32, 48, 64):
         out += _fullest(tile=(64, columns, WGMMA_DEPTH), consumers=1, leave=leave)
     for consumers in (1, 2):

@@ -30,6 +30,7 @@ class HopperGemmSchedule(BaseModel):
         registers: wgmma: Of a thread of the loading and of the multiplying warpgroups; None leaves all an equal share,
             and one consumer needs no budget.
         persistent: wgmma: Blocks walk tiles, one block a multiprocessor; else there is a block for each tile.
+        cluster: wgmma: Blocks, one below the other, that load their rows of B together.
         out_buffers: wgmma: Epilogue buffers of each consumer, at most.
         swap: wgmma: Rows of B are the rows of the MMA, which come in 64s; then rows of A may be as few as 16.
         grid: mma: Warps along block rows and block columns.
@@ -48,6 +49,7 @@ class HopperGemmSchedule(BaseModel):
     registers: tuple[int, int] | None = (40, 232)
     persistent: bool = True
     out_buffers: Literal[1, 2] = 2
+    cluster: Literal[1, 2] = 1
     swap: bool = False
     grid: tuple[int, int] = (2, 4)
     staging: Literal["cp", "register"] = "cp"
@@ -72,6 +74,7 @@ class HopperGemmSchedule(BaseModel):
         if self.consumers == 2 and self.registers != (40, 232):
             parts += ["r{}-{}".format(*self.registers) if self.registers else "even"]
         parts += [] if self.persistent else ["once"]
+        parts += [] if self.cluster == 1 else [f"x{self.cluster}"]
         parts += ["out1"] if self.out_buffers < 2 and self._alternates else []
         return "-".join(parts)
 
@@ -142,7 +145,7 @@ class HopperGemmSchedule(BaseModel):
             yield f"2 to 8 stages, not {self.stages}"
         if self.group_m < 1:
             yield "at least one row of tiles in a group"
-        idle = ("consumers", "keep", "registers", "persistent", "out_buffers", "swap")
+        idle = ("consumers", "keep", "registers", "persistent", "out_buffers", "cluster", "swap")
         if any(getattr(self, name) != type(self).model_fields[name].default for name in idle):
             yield f"{', '.join(idle)} are of the engine wgmma"
         if self.leave != "direct":
@@ -173,6 +176,8 @@ class HopperGemmSchedule(BaseModel):
             yield "registers: multiples of 8 from 24 to 240"
         if 128 * (loads + 2 * multiplies) > 65536:
             yield f"{loads} and twice {multiplies} registers exceed 512 a lane"
+        if self.cluster > 1 and (self.swap or not self.persistent or self.group_m % 2 or self.tile[1] % 16):
+            yield "a cluster walks groups of an even number of rows of tiles, unswapped, and splits 16 rows of B"
         if self.swap and self.leave == "direct":
             yield "swapped results leave by TMA"
         if self.grid != (2, 4) or self.staging != "cp":
@@ -193,6 +198,7 @@ DIMENSIONS: Mapping[str, tuple[object, ...]] = {
     "registers": ((24, 240), (40, 232), None),
     "persistent": (False, True),
     "out_buffers": (1, 2),
+    "cluster": (1, 2),
     "swap": (False, True),
     "grid": ((1, 4), (2, 2), (4, 1), (2, 4), (4, 2)),
     "staging": ("cp", "register"),

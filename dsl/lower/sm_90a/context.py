@@ -58,6 +58,7 @@ class Context:
         flagged: Accumulators whose first MMA overwrites them, instead of adding to zeros.
         holding: Those of them that this place of the program comes to only after an MMA.
         elected: One lane runs what is lowered.
+        everywhere: Barriers that count arrivals from every block of the cluster.
         groups: Which copies `commit` closes a group of.
         pointers: Tensors that are read or written through their addresses, in order of first use.
     """
@@ -79,6 +80,7 @@ class Context:
     dtypes: set[str] = field(default_factory=set[str])
     pending: bool = False
     elected: bool = False
+    everywhere: frozenset[str] = frozenset()
     groups: Literal["tma", "cp"] = "tma"
     pointers: dict[str, TensorParam] = field(default_factory=dict[str, TensorParam])
 

@@ -38,10 +38,19 @@ def loads(ctx: Context, copies: Sequence[CopyAsync], arrive: Arrive) -> None:
     for copy in copies:
         _demand_tma(copy)
         inside = shared_view(copy.dst, ctx.types.buffers)
-        map_, (x, y) = ctx.maps.copy(copy.src, inside)
-        moved += prod(map_.box) * DTYPE_BYTES[inside.buffer.dtype]
+        parts = ctx.kernel.cluster if copy.across == "cluster" else 1
+        map_, (x, y) = ctx.maps.copy(copy.src, inside, parts)
+        box_bytes = prod(map_.box) * DTYPE_BYTES[inside.buffer.dtype]
+        moved += parts * box_bytes
         place = address(ctx, inside.name, inside.offset)
-        lines.append(f"tma_load({place}, &{map_.name}, {ctx.c(x)}, {ctx.c(y)}, {bar});")
+        if parts == 1:
+            lines.append(f"tma_load({place}, &{map_.name}, {ctx.c(x)}, {ctx.c(y)}, {bar});")
+            continue
+        row = f"{ctx.c(y)} + rank * {map_.box[1]}"
+        everyone = (1 << parts) - 1
+        lines.append(
+            f"tma_load_blocks({place} + rank * {box_bytes}, &{map_.name}, {ctx.c(x)}, {row}, {bar}, {everyone});"
+        )
     if moved != arrive.bytes:
         message = f"the copies move {moved:,} bytes, the barrier is told {arrive.bytes:,}"
         raise unsupported(arrive, message, "TMA counts whole boxes, also what lies outside the tensor")
@@ -67,7 +76,12 @@ def await_phase(ctx: Context, node: AwaitPhase) -> None:
 
 
 def arrive(ctx: Context, node: Arrive) -> None:
-    """One arrival for each wave."""
+    """One arrival for each wave; at a barrier that frees a stage of shared copies, in every block of the cluster."""
+    if node.bar in ctx.everywhere:
+        if ctx.elected:
+            raise unsupported(node, "one lane's arrival in every block of a cluster is not lowered yet")
+        ctx.out.add(f"if (lane < {ctx.kernel.cluster}) mbar_arrive_at({mbar(ctx, node.bar, node.slot)}, lane);")
+        return
     call = f"mbar_arrive({mbar(ctx, node.bar, node.slot)});"
     ctx.out.add(call if ctx.elected else f"if (lane == 0) {call}")
 

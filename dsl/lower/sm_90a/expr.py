@@ -15,7 +15,9 @@ _LOGIC = {"and": "&&", "or": "||"}
 
 
 # Names that the printed text has of its own; C's keywords, and types that it uses.
-_OWN = "lane warp tile place group group_rows matrix_row chunk i j dynamic_shared shared_start turn part row column"
+_OWN = (
+    "lane warp tile place group group_rows matrix_row chunk i j dynamic_shared shared_start turn part row column rank"
+)
 _WORDS = "auto bool char const double else enum extern float for if int long register return short signed static struct"
 _RESERVED = frozenset(f"{_OWN} {_WORDS} switch template this typedef union unsigned void volatile while".split(" "))
 

@@ -5,8 +5,23 @@ from __future__ import annotations
 from typing import Literal
 
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError
-from argus.dsl.ir import Assign, Block, CopyAsync, For, Kernel, MBar, ScalarParam, Split, Store, TensorParam
+from argus.dsl.ir import (
+    Assign,
+    AwaitPhase,
+    Block,
+    CopyAsync,
+    Elect,
+    For,
+    Kernel,
+    MBar,
+    ScalarParam,
+    Split,
+    Store,
+    TensorParam,
+)
+from argus.dsl.ir.divides import multiples
 from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.ir.rules.cluster import cluster_problems, shared_copies
 from argus.dsl.ir.shapes import base
 from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.ir.types import Types
@@ -52,6 +67,7 @@ def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
         barriers=_barriers(parts, kernel),
         program=parts[0],
         groups=_groups(kernel),
+        everywhere=freed_by_all(kernel),
     )
     _body(ctx, parts)
     head, signature = _head(ctx), _signature(ctx)
@@ -75,8 +91,10 @@ def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
 
 
 def _parameters(kernel: Kernel, types: Types) -> tuple[ParamSpec, ...]:
-    if kernel.cluster != 1:
-        raise unsupported(kernel, "clusters are not lowered yet", "delete `cluster=`")
+    for problem in cluster_problems(kernel, types.sizes, multiples(kernel.where)):
+        raise KernelError(problem)
+    if kernel.cluster != 1 and not shared_copies(kernel):
+        raise unsupported(kernel, "clusters are lowered for copies that their blocks share", "delete `cluster=`")
     specs: list[ParamSpec] = []
     for param in kernel.params:
         match param:
@@ -87,6 +105,17 @@ def _parameters(kernel: Kernel, types: Types) -> tuple[ParamSpec, ...]:
             case ScalarParam():
                 raise unsupported(param, "number arguments are not lowered for sm_90a yet")
     return (*specs, *(ParamSpec(name, "size", "int32") for name in types.sizes))
+
+
+def freed_by_all(kernel: Kernel) -> frozenset[str]:
+    """Barriers that are awaited before a copy to every block of the cluster: all must have freed the stage."""
+    return frozenset(
+        s.bar
+        for elect in walk_body(kernel.body)
+        if isinstance(elect, Elect) and any(isinstance(s, CopyAsync) and s.across == "cluster" for s in elect.body)
+        for s in elect.body
+        if isinstance(s, AwaitPhase)
+    )
 
 
 def _groups(kernel: Kernel) -> Literal["tma", "cp"]:
@@ -118,7 +147,8 @@ def _grid(kernel: Kernel) -> str:
             case Assign(value=Block(counts=counts)):
                 return _product(counts)
             case For(kind="tiles", bounds=counts):
-                return f"min(sms, {_product(counts)})"
+                whole = "sms" if kernel.cluster == 1 else f"sms // {kernel.cluster} * {kernel.cluster}"
+                return f"min({whole}, {_product(counts)})"
             case Assign(value=Split() as split):
                 raise unsupported(split, "split is not lowered for sm_90a yet")
             case _:
@@ -144,6 +174,8 @@ def _signature(ctx: Context) -> str:
     maps += [f"{_pointer(ctx, name)} {c_name(name)}" for name in ctx.pointers]
     numbers = [f"int {c_name(n)}" for n in ctx.types.sizes]
     bounds = f"__launch_bounds__({ctx.kernel.waves * LANES}, 1)"
+    if ctx.kernel.cluster != 1:
+        bounds = f"__cluster_dims__({ctx.kernel.cluster}, 1, 1) {bounds}"
     arguments = ",\n    ".join([*maps, ", ".join(numbers)] if numbers else maps)
     return f'extern "C" __global__ void {bounds}\n{c_name(ctx.kernel.name)}({arguments}) {{'
 
@@ -165,19 +197,28 @@ def _prologue(ctx: Context, memory: Placement) -> list[str]:
         f"const int warp = __shfl_sync(0xffffffffu, threadIdx.x / {LANES}, 0);",
         f"const int lane = threadIdx.x % {LANES};",
     ]
+    cluster = ctx.kernel.cluster != 1
+    lines += ["const int rank = cluster_rank();"] if cluster else []
     if ctx.maps.maps or ctx.mbars:
         lines.append("if (threadIdx.x == 0) {")
         lines += [f"  prefetch_map(&{m.name});" for m in ctx.maps.maps.values()]
         for name, bar in ctx.mbars.items():
+            arrivals = bar.arrivals * (ctx.kernel.cluster if name in ctx.everywhere else 1)
             lines.append(
-                f"  for (int i = 0; i < {bar.count}; ++i) mbar_init({c_name(name)} + {MBAR_BYTES} * i, {bar.arrivals});"
+                f"  for (int i = 0; i < {bar.count}; ++i) mbar_init({c_name(name)} + {MBAR_BYTES} * i, {arrivals});"
             )
         lines += ["  mbar_init_fence();"] if ctx.mbars else []
-        lines += ["}", "__syncthreads();"]
+        lines += ["}", "cluster_barrier();" if cluster else "__syncthreads();"]
     return ["  " + line for line in lines]
 
 
 def _body(ctx: Context, parts: tuple[Program, ...]) -> None:
+    _programs(ctx, parts)
+    if ctx.kernel.cluster != 1:
+        ctx.out.add("cluster_barrier();  // no block ends while another may write its memory")
+
+
+def _programs(ctx: Context, parts: tuple[Program, ...]) -> None:
     if parts[0].role is None:
         with ctx.out.scope(""):
             lower_statements(ctx, parts[0].body)

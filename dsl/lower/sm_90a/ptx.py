@@ -32,6 +32,14 @@ DEVICE void mbar_arrive(uint32_t bar) {
 DEVICE void mbar_arrive_bytes(uint32_t bar, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(bar), "r"(bytes) : "memory");
 }
+DEVICE void mbar_arrive_at(uint32_t bar, uint32_t block) {
+  asm volatile("{\\n.reg .b32 there;\\nmapa.shared::cluster.u32 there, %0, %1;\\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [there];\\n}" :: "r"(bar), "r"(block) : "memory");
+}
+DEVICE int cluster_rank() { uint32_t r; asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return (int)r; }
+DEVICE void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
 DEVICE bool mbar_try(uint32_t bar, uint32_t parity) {
   uint32_t done;
   asm volatile("{\\n.reg .pred p;\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"
@@ -53,6 +61,12 @@ DEVICE void prefetch_map(const CUtensorMap* map) { asm volatile("prefetch.tensor
 DEVICE void tma_load(uint32_t dst, const CUtensorMap* map, int x, int y, uint32_t bar) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                :: "r"(dst), "l"(map), "r"(x), "r"(y), "r"(bar) : "memory");
+}
+// To the same place of every block of the cluster in `blocks`, and to their barriers.
+DEVICE void tma_load_blocks(uint32_t dst, const CUtensorMap* map, int x, int y, uint32_t bar, uint16_t blocks) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {%2, %3}], [%4], %5;"
+               :: "r"(dst), "l"(map), "r"(x), "r"(y), "r"(bar), "h"(blocks) : "memory");
 }
 DEVICE void tma_store(const CUtensorMap* map, int x, int y, uint32_t src) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"

@@ -14,6 +14,7 @@ from argus.dsl.lower.sm_90a.shared import SharedView
 
 DTYPES = {"f16": "float16", "bf16": "bfloat16"}
 BOX_MAX = 256
+SWIZZLE_ROWS = 8
 
 
 @dataclass(slots=True)
@@ -25,8 +26,10 @@ class TensorMaps:
         default_factory=dict[tuple[str, tuple[int, ...], str], TensorMap]
     )
 
-    def copy(self, outside: View, inside: SharedView) -> tuple[TensorMap, tuple[Expr, Expr]]:
+    def copy(self, outside: View, inside: SharedView, parts: int = 1) -> tuple[TensorMap, tuple[Expr, Expr]]:
         """The map of a copy, and where its box starts: (column, row).
+
+        Of `parts` boxes that make the copy together the first, one below the other.
 
         Raises:
             KernelError: Unless the view is a tile of a matrix, or a whole matrix, and the shared rows are whole.
@@ -38,6 +41,9 @@ class TensorMaps:
             raise unsupported(buffer, "TMA has swizzles of its own", "write swizzle=b128")
         if inside.columns != ZERO or inside.shape != (rows, columns) or columns != buffer.shape[-1] or buffer.pad:
             raise unsupported(outside, "TMA fills whole rows of a shared buffer", "copy a tile as wide as the buffer")
+        if rows % (parts * SWIZZLE_ROWS if parts > 1 else 1):
+            raise unsupported(outside, f"{rows} rows do not split into {parts} boxes where swizzles repeat")
+        rows //= parts
         key = (tensor.name, (columns, rows), swizzle or "none")
         if key not in self.maps:
             self.maps[key] = TensorMap(

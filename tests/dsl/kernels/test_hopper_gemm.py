@@ -17,6 +17,7 @@ from argus.dsl.transform import to_core
 MMA = HopperGemmSchedule(engine="mma", tile=(64, 64, 32), stages=3, leave="direct", grid=(2, 2))
 MOVED = HopperGemmSchedule(engine="mma", tile=(32, 64, 64), stages=2, leave="direct", grid=(1, 4), staging="register")
 DIRECT = HopperGemmSchedule(tile=(128, 64, 64), stages=3, leave="direct")
+PAIRED = HopperGemmSchedule(tile=(128, 64, 64), stages=2, cluster=2)
 
 
 def text(schedule: HopperGemmSchedule, sizes: dict[str, int]) -> str:
@@ -44,6 +45,7 @@ def right(core: Kernel, sizes: dict[str, int]) -> bool:
         (MMA, {"M": 1, "N": 9, "K": 8}),
         (MOVED, {"M": 39, "N": 67, "K": 101}),
         (DIRECT, {"M": 150, "N": 67, "K": 104}),
+        (PAIRED, {"M": 300, "N": 136, "K": 136}),
     ],
 )
 def test_kernels_are_right_at_the_pitch_of_their_problem(schedule: HopperGemmSchedule, sizes: dict[str, int]) -> None:

@@ -183,3 +183,33 @@ def test_a_mistake_of_what_lanes_do_is_found(name: str) -> None:
     core, made, sizes = at_pitch(kind)
     found = differences(core, mistake(made), sizes, blocks=1)
     assert any(said in text for text in found), found
+
+
+# ------------------------------------------------------------------------------------------ clusters
+
+PAIRED = HopperGemmSchedule(tile=(128, 64, 64), stages=2, cluster=2, group_m=2)
+PAIRED_MISTAKES: dict[str, tuple[Mistake, str]] = {
+    "part of the rows": (edit("+ rank * 32, r_full", "+ rank * 16, r_full"), "load to all"),
+    "part of the stage": (edit("* 8192 + rank * 4096", "* 8192 + rank * 2048"), "load to all"),
+    "one block alone": (edit("& 1), 3);", "& 1), 1);"), "load to all"),
+    "arrivals of both blocks": (edit("8 * i, 16);", "8 * i, 8);"), "initialised"),
+    "arrival in the other block": (edit("if (lane < 2) mbar_arrive_at", "if (lane < 1) mbar_arrive_at"), "arrive at"),
+    "bytes of both parts": (edit(", 24576);", ", 20480);"), "expect"),
+    "blocks wait for each other": (edit("  cluster_barrier();  //", "  //"), "cluster"),
+}
+
+
+@pytest.mark.slow
+def test_the_printed_text_of_a_cluster_does_what_core_form_says() -> None:
+    core, made = lowered(PAIRED)
+    assert made.grid.startswith("min(sms // 2 * 2, ")
+    assert differences(core, made, SIZES) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAIRED_MISTAKES)
+def test_a_mistake_of_lowering_a_cluster_is_found(name: str) -> None:
+    core, made = lowered(PAIRED)
+    mistake, said = PAIRED_MISTAKES[name]
+    found = differences(core, mistake(made), {"M": 72, "N": 72, "K": 136})
+    assert any(said in text for text in found), found

@@ -13,7 +13,7 @@ from argus.dsl.ir.infer import infer
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout import evaluate
 from argus.dsl.lower.sm_90a.audit.events import Event, Place, Trace
-from argus.dsl.lower.sm_90a.audit.meant import meant
+from argus.dsl.lower.sm_90a.audit.meant import freed_by_all, meant
 from argus.dsl.lower.sm_90a.audit.printed import SHARED_AT, Printed
 from argus.dsl.lower.sm_90a.audit.reader import Unread
 from argus.dsl.lower.sm_90a.audit.thread import WARP
@@ -25,6 +25,7 @@ SWIZZLE_BYTES = 1024
 PUTS = ("put", "put down")
 # What each lane does for itself; else lanes differ in the first one's arrivals and elections alone.
 OWN = ("chunk copy", "chunk load", "chunk store", "matrices", "pair")
+FIRST = ("arrive at",)  # lane i arrives in block i
 
 
 def differences(core: Kernel, printed: CudaKernel, sizes: Mapping[str, int], *, blocks: int = 2) -> list[str]:
@@ -85,13 +86,13 @@ class _Comparison:
                     return sorted({*range(min(blocks, last)), last})
                 case _:
                     pass
-        return list(range(blocks))
+        return list(range(max(blocks, self.core.cluster)))
 
     def _alike(self, block: int, warp: int, lanes: list[Trace]) -> None:
         """Lanes differ in the first one's arrivals and elections, and in the addresses of elements, alone."""
-        plain = _without(lanes[1], *PUTS, *OWN)
+        plain = _without(lanes[1], *PUTS, *OWN, *FIRST)
         for lane, did in enumerate(lanes[2:], 2):
-            if _without(did, *PUTS, *OWN) != plain:
+            if _without(did, *PUTS, *OWN, *FIRST) != plain:
                 self.found.append(f"block {block}, warp {warp}: lane {lane} does other things than lane 1")
                 return
 
@@ -100,8 +101,9 @@ class _Comparison:
 
     def _memory(self, names: Mapping[str, int], did: Trace) -> None:
         """Every barrier is made ready with its own arrivals, and buffers start where their swizzle does."""
+        freed = freed_by_all(self.core)
         want = {
-            Place(s.targets[0], 8 * i): s.value.arrivals
+            Place(s.targets[0], 8 * i): s.value.arrivals * (self.core.cluster if s.targets[0] in freed else 1)
             for s in self.core.body
             if isinstance(s, Assign) and isinstance(s.value, MBar)
             for i in range(s.value.count)

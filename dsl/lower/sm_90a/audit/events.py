@@ -22,6 +22,7 @@ class Event:
 
     `what` is one of: `registers` (count), `wait` (mbarrier, parity), `expect` (mbarrier, bytes), `arrive` (mbarrier),
     `load` (tensor, column, row, box, place, mbarrier), `store` (tensor, column, row, box, place), `commit`,
+    `load to all` (the same and a mask of blocks), `arrive at` (mbarrier, block), `cluster` (a barrier of all blocks),
     `wait groups` (n), `barrier` (who, threads), `fence`, `mma` (accumulator part, a, b, adds), `batch wait` (n),
     `put` (place of a 16-byte row, the eight elements), `put down` (the same, of matrices that are transposed); where an
     element is tensor, row, column and the tensor's extents: `chunk copy` (place, element), `chunk load` (registers,

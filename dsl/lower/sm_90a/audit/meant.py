@@ -34,6 +34,7 @@ from argus.dsl.ir import (
     View,
     Wait,
 )
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Accumulator, evaluate
 from argus.dsl.lower.sm_90a.audit import warp
@@ -47,13 +48,27 @@ def meant(kernel: Kernel, types: Types, sizes: Mapping[str, int], *, block: int,
     """What a thread of a block is to do; `blocks` of them share the tiles."""
     t = Thread(kernel, types, dict(sizes), block, blocks, thread, team=kernel.waves)
     at = 0
+    t.freed = freed_by_all(kernel)
+    if kernel.cluster != 1:
+        t.add("cluster")
     for role in _roles(kernel.body):
         t.roles[role.name] = at
         if role.regs is not None and at <= t.wave < at + role.waves:
             t.add("registers", role.regs)
         at += role.waves
     _run(t, kernel.body)
+    if kernel.cluster != 1:
+        t.add("cluster")
     return t.trace
+
+
+def freed_by_all(kernel: Kernel) -> frozenset[str]:
+    """Barriers of the stages that some block fills for all of its cluster."""
+    found: set[str] = set()
+    for s in walk_body(kernel.body):
+        if isinstance(s, Elect) and any(isinstance(c, CopyAsync) and c.across != "block" for c in s.body):
+            found |= {a.bar for a in s.body if isinstance(a, AwaitPhase)}
+    return frozenset(found)
 
 
 def _roles(body: Sequence[Stmt]) -> list[Role]:
@@ -76,7 +91,7 @@ def _run(t: Thread, body: Sequence[Stmt]) -> None:
                 place = bar_place(bar, evaluate(slot, t.env))
                 t.add("expect", place, count)
                 for copy in loads:
-                    t.add("load", *_copy(t, copy.src, copy.dst), place)
+                    _load(t, copy, place)
                 loads = []
             case _:
                 _step(t, s)
@@ -99,8 +114,7 @@ def _step(t: Thread, s: Stmt) -> None:
         case AwaitPhase(bar=bar, slot=slot, completion=completion):
             t.add("wait", bar_place(bar, evaluate(slot, t.env)), evaluate(completion, t.env) % 2)
         case Arrive(bar=bar, slot=slot):
-            if t.elected or t.lane == 0:
-                t.add("arrive", bar_place(bar, evaluate(slot, t.env)))
+            _arrive(t, bar_place(bar, evaluate(slot, t.env)))
         case CopyAsync(via="cp"):
             warp.copied(t, s)
         case CopyAsync(dst=dst, src=src):
@@ -135,6 +149,14 @@ def _step(t: Thread, s: Stmt) -> None:
             pass
 
 
+def _arrive(t: Thread, place: Place) -> None:
+    if place.name in t.freed:
+        if t.lane < t.kernel.cluster:
+            t.add("arrive at", place, t.lane)
+    elif t.elected or t.lane == 0:
+        t.add("arrive", place)
+
+
 def _loop(t: Thread, s: For) -> None:
     bounds = [evaluate(b, t.env) for b in s.bounds]
     if s.kind == "tiles":
@@ -161,7 +183,21 @@ def _role(t: Thread, s: Role) -> None:
     t.first, t.team, t.role = before
 
 
-def _copy(t: Thread, outside: View, inside: View) -> tuple[object, ...]:
+def _load(t: Thread, copy: CopyAsync, bar: Place) -> None:
+    """A box; of a copy for the whole cluster this block's share of its rows, to every block."""
+    tensor, x, y, (columns, rows), swizzle, place = _copy(t, copy.src, copy.dst)
+    if copy.across == "block":
+        t.add("load", tensor, x, y, (columns, rows), swizzle, place, bar)
+        return
+    n = t.kernel.cluster
+    part = rows // n
+    rank = t.block % n
+    dtype = t.types.buffers[place.name].dtype
+    place = Place(place.name, place.byte + rank * part * columns * DTYPE_BYTES[dtype])
+    t.add("load to all", tensor, x, y + rank * part, (columns, part), swizzle, place, bar, (1 << n) - 1)
+
+
+def _copy(t: Thread, outside: View, inside: View) -> tuple[str, int, int, tuple[int, int], str, Place]:
     """Tensor, first column and row, box, swizzle, place."""
     corner, shape = corner_of(t, inside)
     x, y = 0, 0

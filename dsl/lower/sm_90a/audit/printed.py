@@ -54,7 +54,7 @@ class Printed:
 
     def trace(self, sizes: Mapping[str, int], *, block: int, blocks: int, thread: int) -> tuple[Trace, list[str]]:
         """What a thread does, and what is wrong with it by itself."""
-        run = _Run(self, thread)
+        run = _Run(self, thread, block)
         space = run.namespace()
         space.update({m.name: m for m in self.kernel.maps})
         space.update(sizes)
@@ -69,6 +69,9 @@ _LOGGED: Mapping[str, str] = {
     "mbar_wait": "wait",
     "mbar_arrive_bytes": "expect",
     "mbar_arrive": "arrive",
+    "mbar_arrive_at": "arrive at",
+    "cluster_barrier": "cluster",
+    "tma_load_blocks": "load to all",
     "tma_load": "load",
     "tma_store": "store",
     "bulk_commit": "commit",
@@ -126,8 +129,8 @@ def _array(name: str, rows: int, count: int) -> Registers:
 class _Run:
     """Stands in for the device functions. Addresses are told apart when all names are known, at the end."""
 
-    def __init__(self, printed: Printed, thread: int) -> None:
-        self.printed, self.thread = printed, thread
+    def __init__(self, printed: Printed, thread: int, block: int) -> None:
+        self.printed, self.thread, self.block = printed, thread, block
         self.raw: list[tuple[str, tuple[Any, ...]]] = []
         self.locals: dict[str, Any] = {}
         self.problems: list[str] = []
@@ -141,6 +144,7 @@ class _Run:
             **{name: partial(self._log, what) for name, what in _LOGGED.items()},
             **{f"mma_{atom}_{d}": partial(self._log, "mma", atom, d) for atom in atoms for d in ("bf16", "f16")},
             **{f"mma_m16n8k16_{d}": partial(self._log, "mma sync", d) for d in ("bf16", "f16")},
+            "cluster_rank": lambda: self.block % 2,
             "block_barrier": partial(self._log, "barrier", 0, self.printed.kernel.threads),
             **{name: name for name in self.printed.kernel.pointers},
             **{f"pair_{d}": _pair for d in ("bf16", "f16")},
@@ -167,6 +171,11 @@ class _Run:
                 return Event(what, (self._place(o[0]), o[1]))
             case "arrive":
                 return Event(what, (self._place(o[0]),))
+            case "arrive at":
+                return Event(what, (self._place(o[0]), o[1]))
+            case "load to all":
+                place, m, x, y, bar, blocks = o
+                return Event(what, (m.tensor, x, y, m.box, m.swizzle, self._place(place), self._place(bar), blocks))
             case "load":
                 place, m, x, y, bar = o
                 return Event(what, (m.tensor, x, y, m.box, m.swizzle, self._place(place), self._place(bar)))

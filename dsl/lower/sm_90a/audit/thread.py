@@ -20,6 +20,7 @@ class Thread:
     Attributes:
         first, team: Waves that execute the present statement together.
         fresh: Accumulators that nothing has been added to.
+        freed: Barriers that count arrivals from the whole cluster.
         turns: Fragments that hold chunks of a tile.
         values: What the registers of a fragment are: (fragment, column where they start).
     """
@@ -37,6 +38,7 @@ class Thread:
     trace: Trace = field(default_factory=list[Event])
     fresh: set[str] = field(default_factory=set[str])
     operands: dict[str, tuple[str, int, int]] = field(default_factory=dict[str, tuple[str, int, int]])
+    freed: frozenset[str] = frozenset()
     turns: set[str] = field(default_factory=set[str])
     values: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     open_batch: bool = False

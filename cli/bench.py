@@ -62,7 +62,7 @@ def _suite(suite: str, *, json: bool) -> None:
 
 
 def _bundle(out: Path, shapes: str, count: int, *, json: bool) -> None:
-    from argus.evals.gemm_bundle import MANIFEST, Case, Plan, proposed, write_bundle  # noqa: PLC0415 - needs no nvcc yet
+    from argus.evals.gemm_bundle import Case, proposed, write_bundle  # noqa: PLC0415 - needs no nvcc yet
 
     cases: list[Case] = []
     for part in shapes.split(","):

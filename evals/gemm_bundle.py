@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -15,16 +12,15 @@ from pydantic import BaseModel
 from argus.dsl.codegen.nvcc import CudaArtifact, build_cuda
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.frontend import parse
-from argus.dsl.ir import Kernel
 from argus.dsl.ir.verify import verify
 from argus.dsl.kernels import HopperGemmSchedule, Problem, hopper_gemm, hopper_model, make_problem, task_named
-from argus.dsl.layout import evaluate
 from argus.dsl.lower import CudaKernel, lower
 from argus.dsl.lower.sm_90a.audit import differences
 from argus.dsl.transform import to_core
+from argus.tools.bundle import CHECK_SIZES, DTYPES, Entry, write_bundle_files
+from argus.tools.cuda import AUDIT_SIZES, taken
 
-SCHEMA_VERSION = 1
-MANIFEST, TEXT = "bundle.json", "kernel.py"
+TEXT = "kernel.py"
 Shape = tuple[int, int, int]
 
 CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in (1024, 2048, 4096, 8192, 16384))
@@ -38,59 +34,6 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "ragged": RAGGED,
     "all": (*CUBES, *SKINNY, *RAGGED),
 }
-# Each kernel is checked at these before anything is timed: one tile and less, tails everywhere, many tiles a block.
-CHECK_SIZES: tuple[Mapping[str, int], ...] = (
-    {"M": 128, "N": 256, "K": 64},
-    {"M": 1, "N": 8, "K": 8},
-    {"M": 300, "N": 200, "K": 72},
-    {"M": 1000, "N": 3000, "K": 4104},
-    {"M": 2050, "N": 4168, "K": 328},
-    {"M": 37, "N": 35, "K": 72},
-    {"M": 1001, "N": 3001, "K": 4104},
-    {"M": 129, "N": 67, "K": 41},
-    {"M": 299, "N": 201, "K": 331},
-)
-# The printed text is compared with core form at the last of these that the kernel takes: several tiles a block, tails,
-# the ring wraps.
-AUDIT_SIZES: tuple[Mapping[str, int], ...] = (
-    {"M": 72, "N": 264, "K": 136},
-    {"M": 72, "N": 265, "K": 136},
-    {"M": 71, "N": 265, "K": 137},
-)
-RUN = '''"""Times this bundle's kernels: python run.py --out results.json. Needs Python, the CUDA driver and PyTorch."""
-import sys
-from pathlib import Path
-
-sys.dont_write_bytecode = True
-from measure.main import main
-
-if __name__ == "__main__":
-    sys.exit(main(Path(__file__).resolve().parent))
-'''
-
-
-class Entry(BaseModel, frozen=True):
-    """One child process of a run: the library alone (`peer`), a candidate against it, or a candidate against itself."""
-
-    id: str
-    kind: str
-    dtype: str
-    sizes: dict[str, int]
-    name: str = ""
-    directory: str = ""
-    schedule: dict[str, object] = {}
-    check_sizes: tuple[dict[str, int], ...] = ()
-    kernel_sha: str = ""
-    cubin_sha: str = ""
-
-
-class Plan(BaseModel, frozen=True):
-    """What `run.py` does; `bundle_sha` is the hash of the entries, which name the hash of every cubin."""
-
-    schema_version: int = SCHEMA_VERSION
-    task: str
-    bundle_sha: str
-    entries: tuple[Entry, ...]
 
 
 class Candidate(BaseModel, frozen=True):
@@ -133,11 +76,7 @@ def write_bundle(out: Path, cases: Sequence[Case]) -> tuple[Candidate, ...]:
     try:
         out.mkdir(parents=True, exist_ok=True)
         candidates = {key: compile_schedule(*key, out) for key in wanted}
-        _write_runner(out)
-        entries = tuple(_entries(cases, candidates))
-        sha = hashlib.sha256(json.dumps([e.model_dump() for e in entries], sort_keys=True).encode()).hexdigest()
-        plan = Plan(task="gemm", bundle_sha=sha, entries=entries)
-        (out / MANIFEST).write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
+        write_bundle_files(out, "gemm", tuple(_entries(cases, candidates)))
     except OSError as error:
         raise ToolchainError(f"cannot write the bundle to {out}: {error.strerror}") from error
     return tuple(candidates.values())
@@ -185,22 +124,6 @@ def compile_schedule(pitch: Pitch, schedule: HopperGemmSchedule, out: Path) -> C
     return Candidate(name=name, dtype=pitch.dtype, schedule=schedule, check_sizes=checks, artifact=artifact)
 
 
-def taken(sizes: Sequence[Mapping[str, int]], kernel: Kernel) -> list[Mapping[str, int]]:
-    """Those sizes that the kernel's contract allows."""
-    return [s for s in sizes if all(evaluate(e, s) for e in kernel.where)]
-
-
-def _write_runner(out: Path) -> None:
-    package = resources.files("argus.dsl.runtime.measure")
-    target = out / "measure"
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
-    for module in package.iterdir():
-        if module.name.endswith(".py"):
-            (target / module.name).write_text(module.read_text("utf-8"), "utf-8")
-    (out / "run.py").write_text(RUN, "utf-8")
-
-
 def _entries(
     cases: Sequence[Case], candidates: Mapping[tuple[Pitch, HopperGemmSchedule], Candidate]
 ) -> Iterable[Entry]:
@@ -210,7 +133,7 @@ def _entries(
     """
     checked: set[str] = set()
     for number, case in enumerate(cases):
-        dtype = {"bf16": "bfloat16", "f16": "float16"}[case.dtype]
+        dtype = DTYPES[case.dtype]
         sizes = _sizes(case.shape)
         at = "x".join(map(str, case.shape))
         yield Entry(id=f"{at} {case.dtype} library", kind="peer", dtype=dtype, sizes=sizes, name="library")

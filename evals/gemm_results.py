@@ -2,83 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from math import exp, log
-from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from argus.tools.bundle import Result, Results, mismatches, read_results
 
-from argus.dsl.diagnostics import ToolchainError
-
-MANIFEST = "bundle.json"
-
-
-class Result(BaseModel, frozen=True):
-    """One entry of a run. `ratio` is the peer's time over ours with its 95 % interval: above 1 means faster."""
-
-    id: str
-    kind: str = ""
-    status: str
-    message: str = ""
-    dtype: str = ""
-    sizes: dict[str, int] = {}
-    name: str = ""
-    library: str | None = None
-    kernel_sha: str = ""
-    cubin_sha: str = ""
-    time_us: tuple[float, float, float] | None = None
-    peer_us: tuple[float, float, float] | None = None
-    ratio: tuple[float, float, float] | None = None
-    tflops: float | None = None
-    peer_tflops: float | None = None
-    checks: tuple[dict[str, Any], ...] = ()
-    clocks: tuple[dict[str, float | None], ...] = ()
-    device: dict[str, Any] = {}
-
-
-class Results(BaseModel, frozen=True):
-    """A results file, as `run.py` writes it."""
-
-    schema_version: int
-    bundle_sha: str
-    task: str
-    date: str
-    driver: str | None = None
-    results: tuple[Result, ...]
-
-
-def read_results(path: Path) -> Results:
-    """Read a results file.
-
-    Raises:
-        ToolchainError: If it cannot be read, or is none.
-    """
-    try:
-        return Results.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ToolchainError(f"no results in {path}: {error}") from error
-
-
-def mismatches(results: Results, bundle: Path) -> list[str]:
-    """Entries that did not run what this bundle holds; empty when all did.
-
-    Raises:
-        ToolchainError: If the bundle cannot be read.
-    """
-    try:
-        plan = json.loads((bundle / MANIFEST).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ToolchainError(f"no bundle in {bundle}: {error}") from error
-    entries = {e["id"]: e for e in plan["entries"]}
-    out = [] if plan["bundle_sha"] == results.bundle_sha else ["the results are of another bundle"]
-    for r in results.results:
-        entry = entries.get(r.id)
-        if entry is None:
-            out.append(f"{r.id} is not in the bundle")
-        elif r.cubin_sha and (r.cubin_sha, r.kernel_sha) != (entry["cubin_sha"], entry["kernel_sha"]):
-            out.append(f"{r.id} ran another cubin, or one of another kernel text")
-    return out
+__all__ = ["Result", "Results", "mismatches", "read_results", "table"]
 
 
 def table(results: Results) -> str:

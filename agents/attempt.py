@@ -20,6 +20,7 @@ Status = Literal[
     "rejected",  # no kernel of the language, another contract, or over a budget of the target
     "no_kernel",  # the agent gave none
     "broken",  # the toolchain failed; the kernel may be fine
+    "pending",  # all that can be judged without its time is
 ]
 
 # Values by parameter by card: two cards of a bundle may name a parameter alike.
@@ -58,6 +59,7 @@ class Attempt(BaseModel, frozen=True):
         repairs: Kernel texts that the checker refused before this one.
         note: Why it failed, in a sentence.
         speedup: Baseline's time over this one's.
+        peer_ratio: Measured: the library's time over this one's, taken in turns.
         tokens: Spent on lowering and explaining this candidate, or on a plan that never came.
     """
 
@@ -79,6 +81,7 @@ class Attempt(BaseModel, frozen=True):
     tests: Tests = Tests()
     time_us: float | None = None
     time_kind: TimeKind = "estimated"
+    peer_ratio: float | None = None
     bottleneck: str = "unknown"
     prior: float = 0.0
     score: float = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from argus.agents.attempt import Fault, Status, Tests, TimeKind, Verdicts
@@ -58,8 +58,12 @@ class Judgement:
         return tuple(c.fix_class for c in found if c.fix_class)
 
 
-async def judge(text: str, toolbox: Toolbox, problem: Problem, directory: Path, *, checking: bool = True) -> Judgement:
+async def judge(
+    text: str, toolbox: Toolbox, problem: Problem, directory: Path, *, checking: bool = True, measured: bool = False
+) -> Judgement:
     """Run the tools in order until one refuses.
+
+    A kernel whose time is measured stays `pending` without its tests, which run where it is timed.
 
     Args:
         text: The kernel.
@@ -67,7 +71,15 @@ async def judge(text: str, toolbox: Toolbox, problem: Problem, directory: Path, 
         problem: What the kernel must compute.
         directory: Where compiled files go.
         checking: False only in runs that switch invariants off.
+        measured: Whether a GPU times and tests what passes here.
     """
+    found = await _judged(text, toolbox, problem, directory, checking=checking, measured=measured)
+    return replace(found, time_kind="measured") if measured else found
+
+
+async def _judged(
+    text: str, toolbox: Toolbox, problem: Problem, directory: Path, *, checking: bool, measured: bool
+) -> Judgement:
     check: CheckReport | None = None
     compiled: CompileResult | None = None
     try:
@@ -77,6 +89,8 @@ async def judge(text: str, toolbox: Toolbox, problem: Problem, directory: Path, 
                 status: Status = "refuted" if check.count("refuted") else "unknown"
                 return Judgement(status, "lowering", check, messages=(check.render(text),))
         compiled = await toolbox.compile_kernel(text, problem, directory)
+        if measured:
+            return _compiled(check, compiled)
         tested = await toolbox.run_tests(text, problem, compiled)
     except KernelError as error:
         told = error.diagnostic.render(text.splitlines())
@@ -97,3 +111,10 @@ async def judge(text: str, toolbox: Toolbox, problem: Problem, directory: Path, 
     if compiled.report.estimate is None:
         return Judgement("broken", "toolchain", check, compiled, tested, messages=("no time was estimated",))
     return Judgement("valid", "none", check, compiled, tested, compiled.report.estimate.time_us)
+
+
+def _compiled(check: CheckReport | None, compiled: CompileResult) -> Judgement:
+    """A kernel that may be timed; what a lint finds would only waste the GPU's time."""
+    if compiled.report.lint:
+        return Judgement("rejected", "proposal", check, compiled, messages=compiled.report.lint)
+    return Judgement("pending", "none", check, compiled)

@@ -63,6 +63,7 @@ def _suite(suite: str, *, json: bool) -> None:
 
 def _bundle(out: Path, shapes: str, count: int, *, json: bool) -> None:
     from argus.evals.gemm_bundle import Case, proposed, write_bundle  # noqa: PLC0415 - needs no nvcc yet
+    from argus.tools.bundle import read_plan  # noqa: PLC0415
 
     cases: list[Case] = []
     for part in shapes.split(","):
@@ -76,7 +77,7 @@ def _bundle(out: Path, shapes: str, count: int, *, json: bool) -> None:
     except ToolchainError as error:
         fail("toolchain", str(error), str(out), json=json)
     if json:
-        print_json(Plan.model_validate_json((out / MANIFEST).read_bytes()))
+        print_json(read_plan(out))
         return
     for c in candidates:
         r = c.artifact.report

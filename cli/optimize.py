@@ -13,6 +13,7 @@ from argus.cli.progress import Progress
 from argus.cli.shapes import parse_shape
 from argus.cli.summary import summary
 from argus.dsl.diagnostics import KernelError, ToolchainError
+from argus.graph.context import Config
 from argus.graph.errors import RunError
 from argus.graph.run import RUNS, RunResult, resume
 from argus.graph.run import optimize as run_graph
@@ -37,9 +38,18 @@ def optimize(
     resumed: Annotated[
         str | None, typer.Option("--resume", help="A run's folder or id; only budgets may change.")
     ] = None,
+    times: Annotated[
+        Path | None, typer.Option(help="With --resume: what a parked run's bundle wrote on the machine with the GPU.")
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Ablation: tags, smt, feedback, learning or knowledge off; repeatable.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Optimise a task's kernel. Exit 0: improved or no gain; 1: no valid kernel; 2: bad request; 3: toolchain."""
+    """Optimise a task's kernel. Exit 0: improved, no gain or parked; 1: no valid kernel; 2: bad request; 3: toolchain.
+
+    Kernels for sm_90a are timed on a GPU: this machine's, or another's, for which each round parks with a bundle.
+    """
     given: dict[str, Any] = {
         "rounds": rounds,
         "candidates": candidates,
@@ -54,6 +64,12 @@ def optimize(
     options = {name: value for name, value in given.items() if value is not None}
     if (task is None) == (resumed is None):
         fail("usage", "name a task, or --resume a run", "TASK", "argus optimize gemm", json=json)
+    if times is not None and resumed is None:
+        fail("usage", "times belong to a run that waits for them", "--times", "--resume RUN --times FILE", json=json)
+    if without:
+        options["config"] = _config(without, json=json)
+    if times is not None:
+        options["times"] = times
     try:
         options["models"] = parse_models(model) if model else None
         folder = run_folder(resumed) if resumed else None
@@ -78,6 +94,14 @@ def optimize(
     else:
         _show(found, json=json)
         raise typer.Exit(code=found.exit_code)
+
+
+def _config(without: list[str], *, json: bool) -> Config:
+    """A configuration with switches off; the run records it."""
+    known = Config().switches
+    if unknown := [name for name in without if name not in known]:
+        fail("usage", f"no switch {unknown[0]!r}", "--without", f"one of {', '.join(known)}", json=json)
+    return Config.model_validate(dict.fromkeys(without, False))
 
 
 def run_folder(name: str) -> Path:

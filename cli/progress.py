@@ -8,10 +8,21 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from argus.graph.events import BestChanged, Event, Learned, Planned, Refused, RunFinished, RunStarted, Validated, Warned
+from argus.graph.events import (
+    BestChanged,
+    Event,
+    Learned,
+    Parked,
+    Planned,
+    Refused,
+    RunFinished,
+    RunStarted,
+    Validated,
+    Warned,
+)
 
 _HEAD = (
-    f"{'#':>4}  {'from':>4}  {'technique':<30} {'change':<34} {'proved':>7}  {'tests':>5}  {'est us':>8}  {'floor':>6}"
+    f"{'#':>4}  {'from':>4}  {'technique':<30} {'change':<34} {'proved':>7}  {'tests':>5}  {'us':>8}  {'floor':>6}"
     "  limited by"
 )
 
@@ -43,6 +54,10 @@ class Progress:
                 self._best = event.id
             case Learned():
                 self._line(f"      round {event.round} learned from: {event.arms} arms, {event.lessons} lessons", "dim")
+            case Parked():
+                self._line(f"      parked: {event.kernels} kernels wait for a GPU. On its machine, in a copy of", "bold")
+                self._line(f"        {event.bundle}")
+                self._line(f"      run `{event.command}`, then here: argus optimize --resume RUN --times times.json")
             case Warned():
                 self._line(f"      warning: {event.message}", "yellow")
             case RunFinished():
@@ -68,7 +83,10 @@ def row(event: Validated) -> str:
         if event.time_us is not None and event.lower_bound_us is not None
         else "-"
     )
-    why = event.bound if event.status == "valid" else f"{event.status}: {event.note}".rstrip(": ")
+    if event.time_us is not None and event.time_kind == "estimated":
+        time = f"~{time}"
+    peer = f", {100 * event.peer_ratio:.1f} % of the library" if event.peer_ratio is not None else ""
+    why = f"{event.bound}{peer}" if event.status == "valid" else f"{event.status}: {event.note}".rstrip(": ")
     repaired = f" (repaired {event.repairs}x)" if event.repairs else ""
     return (
         f"{event.id:>4}  {parent:>4}  {technique:<30.30} {event.change:<34.34} {proved:>7}  {tests:>5}  {time:>8}  "

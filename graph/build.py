@@ -15,6 +15,7 @@ from argus.graph.context import RunContext
 from argus.graph.nodes.begin import begin
 from argus.graph.nodes.learn import learn
 from argus.graph.nodes.lower import lower
+from argus.graph.nodes.measure import measure
 from argus.graph.nodes.plan import plan
 from argus.graph.nodes.select import select
 from argus.graph.nodes.validate import validate
@@ -27,7 +28,8 @@ Compiled = CompiledStateGraph[RunState, RunContext, Start, RunState]
 def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Compiled:
     """The optimiser's state machine.
 
-    START → begin → validate → learn → plan → select → (lower → validate) for each candidate → learn → plan | END.
+    START → begin → validate → measure → learn → plan → select → (lower → validate) for each candidate → measure → learn
+    → plan | END. Without an executor `measure` lets everything pass.
 
     Example:
         await build_graph().ainvoke({"task": "gemm"}, context=RunContext(models={"planner": "anthropic:NAME"}))
@@ -38,9 +40,11 @@ def build_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Compile
     g.add_node("select", select)
     g.add_node("lower", lower, input_schema=LowerInput, destinations=("validate",))
     g.add_node("validate", validate, input_schema=ValidateInput)
+    g.add_node("measure", measure)
     g.add_node("learn", learn)
     g.add_edge(START, "begin")
-    g.add_edge("validate", "learn")
+    g.add_edge("validate", "measure")
+    g.add_edge("measure", "learn")
     g.add_conditional_edges("learn", after_learn, {"plan": "plan", END: END})
     g.add_conditional_edges("plan", after_plan, {"select": "select", "learn": "learn", END: END})
     g.add_conditional_edges("select", after_select, ["lower", "learn"])

@@ -24,6 +24,7 @@ from argus.graph.events import EventSink
 from argus.graph.folder import RunFolder
 from argus.graph.state import TaskKey
 from argus.graph.store import Store
+from argus.graph.timing.executor import Executor
 from argus.graph.track import Tracker
 from argus.retrieval.card import Card
 from argus.retrieval.load import load_corpus
@@ -93,6 +94,7 @@ class RunContext:
         arms: Beliefs to start from, for instance those of another task.
         reward: What a candidate earns against its parent.
         watch: Seconds, for time budgets.
+        executor: Who measures kernels; None: their time is the estimate from compiled code.
     """
 
     models: Mapping[str, str | Model] = field(default_factory=dict[str, "str | Model"])
@@ -110,6 +112,7 @@ class RunContext:
     arms: Mapping[str, Arm] = field(default_factory=dict[str, Arm])
     reward: Reward = reward
     watch: Stopwatch = field(default_factory=Stopwatch)
+    executor: Executor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from argus.agents.ask import Answer
-from argus.agents.attempt import Attempt, Fault, Verdicts, sha
+from argus.agents.attempt import Attempt, Fault, TimeKind, Verdicts, sha
 from argus.agents.lowering import Check, LoweringDeps
 from argus.agents.messages import Declined, Failure, LoweredKernel
 from argus.agents.validation import Judgement
@@ -56,10 +56,12 @@ def refusals(found: Outcome) -> Iterator[Refused]:
         )
 
 
-def no_kernel(draft: Draft) -> Attempt:
+def no_kernel(draft: Draft, kind: TimeKind) -> Attempt:
     """The record of a candidate that nobody wrote."""
     status = "broken" if draft.fault == "toolchain" else "no_kernel"
-    return _attempt(draft).model_copy(update={"status": status, "fault": draft.fault, "note": draft.note[:400]})
+    return _attempt(draft).model_copy(
+        update={"status": status, "fault": draft.fault, "note": draft.note[:400], "time_kind": kind}
+    )
 
 
 def attempt(draft: Draft, found: Judgement) -> Attempt:
@@ -91,22 +93,26 @@ def failure(draft: Draft, found: Judgement) -> Failure:
     )
 
 
-def validated(a: Attempt, candidate: Candidate, *, reused: bool = False) -> Validated:
+def validated(
+    a: Attempt, *, change: str, parent_us: float | None, lower_bound_us: float | None, reused: bool = False
+) -> Validated:
+    """The event of a candidate's result; `lower_bound_us` is the run's, where the attempt's own report has none."""
     estimate = a.report.estimate if a.report else None
     return Validated(
         id=a.id,
         round=a.round,
         parent=a.parent,
         techniques=a.techniques,
-        change=candidate.change,
+        change=change,
         status=a.status,
         fault=a.fault,
         obligations=a.obligations,
         tests=a.tests,
         time_us=a.time_us,
         time_kind=a.time_kind,
-        parent_us=candidate.parent_us,
-        lower_bound_us=estimate.lower_bound_us if estimate else candidate.lower_bound_us,
+        parent_us=parent_us,
+        lower_bound_us=estimate.lower_bound_us if estimate else lower_bound_us,
+        peer_ratio=a.peer_ratio,
         bound=a.bound,
         repairs=a.repairs,
         note=a.note,

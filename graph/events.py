@@ -102,6 +102,7 @@ class Validated(_Event, frozen=True):
     time_kind: TimeKind
     parent_us: float | None
     lower_bound_us: float | None
+    peer_ratio: float | None = None
     bound: str
     repairs: int
     note: str = ""
@@ -126,6 +127,16 @@ class Learned(_Event, frozen=True):
     prompt_sha: str
 
 
+class Parked(_Event, frozen=True):
+    """So many kernels wait for a GPU elsewhere; `command` says what to run there, in the bundle's folder."""
+
+    kind: Literal["parked"] = "parked"
+    round: int
+    kernels: int
+    bundle: str
+    command: str
+
+
 class Warned(_Event, frozen=True):
     """Something beside the search failed, and the search went on."""
 
@@ -142,7 +153,19 @@ class RunFinished(_Event, frozen=True):
     tokens: int
 
 
-Event = RunStarted | Planned | Selected | Refused | Lowered | Validated | BestChanged | Learned | Warned | RunFinished
+Event = (
+    RunStarted
+    | Planned
+    | Selected
+    | Refused
+    | Lowered
+    | Validated
+    | BestChanged
+    | Learned
+    | Parked
+    | Warned
+    | RunFinished
+)
 _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 OnEvent = Callable[[Event], None]

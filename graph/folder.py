@@ -2,6 +2,7 @@
 
 run.json  events.jsonl  checkpoints.sqlite  episodes.sqlite
 attempts/<id>/{kernel.py, check.json, report.json, tests.json, attempt.json, kernel.s, ...}
+rounds/<n>/{bundle/, times.json}, where times are measured
 best/
 """
 
@@ -114,6 +115,16 @@ class RunFolder:
             if model is not None:
                 write_text(path / name, model.model_dump_json(indent=1))
         return str((path / "report.json").relative_to(self.root)) if judgement.report else ""
+
+    def round(self, number: int) -> Path:
+        """The folder of a round that is timed on a GPU, made if need be."""
+        path = self.root / "rounds" / str(number)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def write_tests(self, number: int, tests: BaseModel) -> None:
+        """Numeric tests that ran where the kernel was timed."""
+        write_text(self.attempt(number) / "tests.json", tests.model_dump_json(indent=1))
 
     def write_attempt(self, attempt: Attempt) -> None:
         write_text(self.attempt(attempt.id) / RECORD, attempt.model_dump_json(indent=1))

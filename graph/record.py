@@ -14,10 +14,11 @@ from argus.graph.errors import RunError
 from argus.graph.folder import RunFolder
 from argus.graph.result import RunResult
 from argus.graph.state import TaskKey
+from argus.graph.timing.executor import Timing
 
 
 class RunRecord(BaseModel, frozen=True):
-    """`run.json`: what a run was asked for, and what resuming must find unchanged."""
+    """`run.json`: what a run was asked for, and what resuming must find unchanged; `timing` is who measures."""
 
     schema_version: int = 1
     run_id: str
@@ -26,6 +27,7 @@ class RunRecord(BaseModel, frozen=True):
     config: Config
     budget: Budget
     tracking: str = ""
+    timing: Timing = "estimated"
     result: RunResult | None = None
 
 

@@ -12,7 +12,7 @@ from argus.agents.attempt import Tests as TestCounts
 from argus.graph.state import RunState, best_of, lower_bound
 
 SCHEMA_VERSION = 1
-RunStatus = Literal["improved", "no_gain", "no_valid"]
+RunStatus = Literal["improved", "no_gain", "no_valid", "parked"]
 
 
 class AttemptRecord(BaseModel, frozen=True):
@@ -39,7 +39,7 @@ class AttemptRecord(BaseModel, frozen=True):
 
 
 class RunResult(BaseModel, frozen=True):
-    """A finished, stopped or interrupted optimisation; `baseline` and `best` are attempt ids."""
+    """A finished, parked, stopped or interrupted optimisation; `baseline` and `best` are attempt ids."""
 
     schema_version: int = SCHEMA_VERSION
     run_id: str
@@ -56,14 +56,16 @@ class RunResult(BaseModel, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0: improved or no gain; 1: no valid kernel; 3: none because the toolchain failed each time."""
+        """0: improved, no gain or parked; 1: no valid kernel; 3: none because the toolchain failed each time."""
         if self.status != "no_valid":
             return 0
         faults = [a.fault for a in self.attempts]
         return 3 if faults and all(f == "toolchain" for f in faults) else 1
 
 
-def result(state: RunState, *, run_id: str, task: str, target: str, seed: int, stop_reason: str) -> RunResult:
+def result(
+    state: RunState, *, run_id: str, task: str, target: str, seed: int, stop_reason: str, parked: bool = False
+) -> RunResult:
     """The contract's view of a state, at whatever point it stands."""
     attempts = state.get("attempts", [])
     return RunResult(
@@ -71,7 +73,7 @@ def result(state: RunState, *, run_id: str, task: str, target: str, seed: int, s
         task=task,
         target=target,
         seed=seed,
-        status=_status(attempts),
+        status="parked" if parked else _status(attempts),
         stop_reason=stop_reason,
         seconds=round(state.get("seconds", 0.0), 3),
         lower_bound_us=lower_bound(attempts),

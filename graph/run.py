@@ -18,6 +18,8 @@ from argus.graph.result import RunResult
 from argus.graph.sitting import Given
 from argus.graph.sitting import run as drive
 from argus.graph.state import TaskKey
+from argus.graph.timing.executor import Executor, timing_for
+from argus.graph.timing.park import accept_times
 from argus.retrieval.card import Card
 
 __all__ = ["RUNS", "RunRecord", "RunResult", "aoptimize", "aresume", "optimize", "resume"]
@@ -44,6 +46,7 @@ class Options(TypedDict, total=False):
     toolbox: Toolbox | None
     cards: Mapping[str, Card] | None
     track: bool
+    executor: Executor | None
 
 
 def optimize(task: str, **options: Unpack[Options]) -> RunResult:
@@ -75,8 +78,12 @@ async def aoptimize(
     toolbox: Toolbox | None = None,
     cards: Mapping[str, Card] | None = None,
     track: bool = True,
+    executor: Executor | None = None,
 ) -> RunResult:
     """Optimise a task's kernel.
+
+    Kernels for sm_90a are timed by a GPU of this machine, or, where there is none, by another machine: then the run
+    parks with a bundle for each round, and `aresume(run, times=FILE)` goes on with its times.
 
     Args:
         task: A task's name, e.g. `gemm`.
@@ -97,6 +104,7 @@ async def aoptimize(
         toolbox: Tools in place of the project's.
         cards: Techniques in place of the corpus.
         track: Whether MLflow gets the run.
+        executor: Who measures, in place of what fits this machine.
 
     Raises:
         KernelError: Unknown task, size, dtype or target.
@@ -115,9 +123,10 @@ async def aoptimize(
         models=names,
         config=config or Config(),
         budget=Budget(rounds=rounds, candidates=candidates, tokens=budget_tokens, minutes=minutes),
+        timing=executor.timing if executor else timing_for(target),
     )
     folder.write_run(record)
-    given = Given(models or {}, toolbox, cards, events, on_event, track)
+    given = Given(models or {}, toolbox, cards, events, on_event, track, executor)
     return await drive(folder, record, given, fresh=True)
 
 
@@ -134,6 +143,8 @@ async def aresume(
     toolbox: Toolbox | None = None,
     cards: Mapping[str, Card] | None = None,
     track: bool = True,
+    executor: Executor | None = None,
+    times: Path | str | None = None,
     **changed: Any,  # noqa: ANN401 - compared with what the run had
 ) -> RunResult:
     """Go on with a run that was killed, interrupted or ended by a budget. Only budgets may change.
@@ -150,10 +161,12 @@ async def aresume(
         toolbox: Tools in place of the project's.
         cards: Techniques in place of the corpus.
         track: Whether MLflow gets the run.
+        executor: Who measures, where the run was given one.
+        times: What the bundle of a parked run wrote on the machine with the GPU.
         changed: Anything else is refused when it differs from what the run was started with.
 
     Raises:
-        RunError: No run there, options that differ, or another process works on it.
+        RunError: No run there, options that differ, times of other kernels, or another process works on it.
     """
     folder = RunFolder.open(Path(run))
     record = read_record(folder)
@@ -163,5 +176,7 @@ async def aresume(
         {**record.budget.model_dump(), **{name: value for name, value in asked.items() if value is not None}}
     )
     record = record.model_copy(update={"budget": budget})
-    given = Given(models or record.models, toolbox, cards, events, on_event, track)
+    if times is not None:
+        accept_times(folder, Path(times))
+    given = Given(models or record.models, toolbox, cards, events, on_event, track, executor)
     return await drive(folder, record, given, fresh=False)

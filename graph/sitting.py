@@ -31,10 +31,12 @@ from argus.graph.result import RunResult, result
 from argus.graph.routes import stop_reason
 from argus.graph.state import CHECKPOINTED, RunState, Start, best_of
 from argus.graph.store import Episode, Store
+from argus.graph.timing.executor import Executor, executor_named
 from argus.graph.track import Tracker, default_artifacts, default_uri
 from argus.retrieval.card import Card
 
 INTERRUPTED = "interrupted"
+PARKED = "kernels wait for their times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Given:
     events: Path | str | None
     on_event: OnEvent | None
     track: bool
+    executor: Executor | None = None
 
 
 async def run(folder: RunFolder, record: RunRecord, given: Given, *, fresh: bool) -> RunResult:
@@ -86,8 +89,10 @@ async def _sitting(
         raise
     finally:
         record = await tracking
-        state = cast("RunState", (await graph.aget_state(settings)).values)
-        found = await _finished(folder, record, context, state, stop)
+        snapshot = await graph.aget_state(settings)
+        state = cast("RunState", snapshot.values)
+        parked = not stop and bool(snapshot.interrupts)
+        found = await _finished(folder, record, context, state, PARKED if parked else stop, parked=parked)
     return found
 
 
@@ -102,7 +107,9 @@ async def _reopened(graph: Compiled, settings: RunnableConfig, budget: Budget) -
     return True
 
 
-async def _finished(folder: RunFolder, record: RunRecord, context: RunContext, state: RunState, stop: str) -> RunResult:
+async def _finished(
+    folder: RunFolder, record: RunRecord, context: RunContext, state: RunState, stop: str, *, parked: bool
+) -> RunResult:
     """The result, in run.json, `best/`, report, events and tracking."""
     key = record.task
     found = result(
@@ -112,6 +119,7 @@ async def _finished(folder: RunFolder, record: RunRecord, context: RunContext, s
         target=key.target,
         seed=key.seed,
         stop_reason=stop or state.get("stop_reason", ""),
+        parked=parked,
     )
     if found.best is not None:
         folder.keep_best(found.best)
@@ -133,7 +141,7 @@ async def _finished(folder: RunFolder, record: RunRecord, context: RunContext, s
             metrics |= {"best_time_us": best.time_us, "speedup": best.speedup or 1.0}
         tags = {"argus.status": found.status, "argus.stop_reason": found.stop_reason}
         files = [folder.root / "best", folder.root / "run.json", folder.root / REPORT, folder.events]
-        await context.tracker.finish(metrics, tags, files, failed=bool(stop))
+        await context.tracker.finish(metrics, tags, files, failed=bool(stop) and not parked)
     return found
 
 
@@ -196,6 +204,7 @@ def _context(folder: RunFolder, record: RunRecord, given: Given, sink: EventSink
         tracker=tracker if given.track else None,
         sink=sink,
         episode=record.run_id,
+        executor=given.executor or executor_named(record.timing),
     )
 
 
@@ -220,8 +229,8 @@ def _settings(record: RunRecord) -> RunnableConfig:
     return {
         "configurable": {"thread_id": record.run_id},
         "max_concurrency": record.config.concurrency,
-        # Five steps a round, and the start; the default of 25 would end a search in its fifth round.
-        "recursion_limit": 10 + 5 * (record.budget.rounds + 1),
+        # Six steps a round, and the start; the default of 25 would end a search in its fifth round.
+        "recursion_limit": 10 + 6 * (record.budget.rounds + 1),
     }
 
 

@@ -73,6 +73,7 @@ class RunState(TypedDict):
         arms: What was learned, by arm.
         best_by_round: Best time after each round, the start kernel's first.
         open: Levels that were open in the last plan.
+        library_us: Where times are measured: the library's in the first round, which ratios are turned into times by.
         misses: Rounds in a row without a usable plan.
         allowance: Tokens that each branch of the round may spend.
         tokens, seconds: Spent so far, over all sittings.
@@ -88,6 +89,7 @@ class RunState(TypedDict):
     best_by_round: list[float]
     open: tuple[Level, ...]
     allowance: int | None
+    library_us: float | None
     misses: int
     tokens: Annotated[int, operator.add]
     seconds: Annotated[float, operator.add]
@@ -112,6 +114,7 @@ class Update(TypedDict, total=False):
     best_by_round: list[float]
     open: tuple[Level, ...]
     allowance: int | None
+    library_us: float | None
     misses: int
     tokens: int
     seconds: float

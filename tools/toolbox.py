@@ -18,6 +18,7 @@ from argus.retrieval.query import SearchResult
 from argus.tools.cases import NUMERICS, requested_cases
 from argus.tools.check import check_invariants, without_solver
 from argus.tools.compile import DEFAULT_CACHE, finish
+from argus.tools.cuda import compile_cuda
 from argus.tools.results import CompileResult, TestReport
 from argus.tools.search import search_knowledge
 
@@ -37,6 +38,7 @@ class Toolbox:
     def __init__(
         self, cache: Path, *, seed: int = 0, workers: int = 2, timeout_s: float = 120.0, smt: bool = True
     ) -> None:
+        self._cache = cache
         self._pool = CompilerPool(cache, workers=workers, timeout_s=timeout_s)
         self._seed = seed
         self._smt = smt
@@ -69,10 +71,14 @@ class Toolbox:
     async def compile_kernel(self, text: str, problem: Problem, directory: Path) -> CompileResult:
         """Compile, run the numeric tests on what was compiled, estimate at the problem's shape.
 
+        Kernels for sm_90a are tested where they are timed: on a GPU.
+
         Raises:
             KernelError: The kernel is at fault.
             ToolchainError: TVM, LLVM, the linker or the worker process is.
         """
+        if problem.target == "sm_90a":
+            return await asyncio.to_thread(compile_cuda, text, problem, directory, self._cache)
         start = time.perf_counter()
         numerics = requested_cases(problem, seed=self._seed)
         request = CompileRequest(

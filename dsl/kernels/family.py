@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from argus.dsl.kernels.schedule import GemmSchedule
+from pydantic import BaseModel
+
 from argus.dsl.kernels.task import Problem
 
-Schedule = GemmSchedule
+# A frozen model of plain fields, each family's own.
+Schedule = BaseModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,6 @@ class Family:
     name: str
     parse_schedule: Callable[[dict[str, Any]], Schedule]
     start: Callable[[Problem], Schedule]
-    text: Callable[[Schedule, Problem], str]
-    predict: Callable[[Schedule, Problem], float]
+    text: Callable[[Any, Problem], str]
+    predict: Callable[[Any, Problem], float]
     covered: frozenset[str]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError, Span
-from argus.dsl.kernels import gemm, hopper_gemm, predict
+from argus.dsl.kernels import gemm, hopper_gemm, hopper_search, predict
 from argus.dsl.kernels.family import Family
 from argus.dsl.kernels.schedule import GemmSchedule
 from argus.dsl.kernels.task import Array, Sizes, Task
@@ -55,6 +55,14 @@ _FAMILIES: Mapping[str, Family] = {
         text=gemm.text,
         predict=predict.predict,
         covered=predict.COVERED,
+    ),
+    "hopper_gemm": Family(
+        name="hopper_gemm",
+        parse_schedule=hopper_search.parse_schedule,
+        start=hopper_search.start,
+        text=hopper_search.text,
+        predict=hopper_search.predict,
+        covered=hopper_search.COVERED,
     ),
 }
 

@@ -28,6 +28,7 @@ async def begin(state: RunState, runtime: Runtime[RunContext]) -> Command[str]:
         "best_by_round": [],
         "open": (),
         "allowance": None,
+        "library_us": None,
         "misses": 0,
         "stop_reason": "",
     }

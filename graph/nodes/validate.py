@@ -26,22 +26,34 @@ async def validate(state: ValidateInput, runtime: Runtime[RunContext]) -> Update
     candidate, folder = draft.candidate, context.folder
     reused = folder.finished(candidate.id, sha(draft.text)) if folder and draft.text else None
     found = reused or await _judged(draft, context, bench(context, state["task"]))
-    context.sink.emit(validated(found, candidate, reused=reused is not None))
+    if found.status != "pending":  # else it is told when its time is known
+        context.sink.emit(
+            validated(
+                found,
+                change=candidate.change,
+                parent_us=candidate.parent_us,
+                lower_bound_us=candidate.lower_bound_us,
+                reused=reused is not None,
+            )
+        )
     return {"attempts": [found], "tokens": found.tokens - draft.tokens}
 
 
 async def _judged(draft: Draft, context: RunContext, b: Bench) -> Attempt:
+    measured = context.executor is not None
     if not draft.text:
-        return no_kernel(draft)
+        return no_kernel(draft, "measured" if measured else "estimated")
     began, folder, number = context.watch.clock(), context.folder, draft.candidate.id
     with tempfile.TemporaryDirectory(prefix="argus-") as scratch:
         directory = folder.attempt(number) if folder else Path(scratch)
         kernel = folder.write_kernel(number, draft.text) if folder else ""
-        judgement = await judge(draft.text, b.toolbox, b.problem, directory, checking=context.config.tags)
+        judgement = await judge(
+            draft.text, b.toolbox, b.problem, directory, checking=context.config.tags, measured=measured
+        )
         report_path = folder.write_findings(number, judgement) if folder else ""
     found = attempt(draft, judgement)
     update: dict[str, object] = {"kernel": kernel, "report_path": report_path}
-    if not found.valid:
+    if not found.valid and found.status != "pending":
         note, tokens = await _explained(failure(draft, judgement), b)
         update |= {"note": note, "tokens": draft.tokens + tokens}
     update["seconds"] = draft.seconds + context.watch.clock() - began

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from argus.dsl.kernels import GemmSchedule
+from argus.dsl.kernels import GemmSchedule, families
 from argus.retrieval.card import Card
 from argus.retrieval.change import (
     ChangeError,
@@ -133,7 +133,8 @@ def test_bundles_apply_in_order_and_refuse_contradictions() -> None:
 @pytest.mark.parametrize("card", CHANGING, ids=lambda card: card.id)
 def test_every_example_is_reached_by_its_cards_change(card: Card) -> None:
     assert card.example is not None
-    before, after = schedule(card.example.before), schedule(card.example.after)
+    parse = families()[card.example.family].parse_schedule
+    before, after = parse(dict(card.example.before)), parse(dict(card.example.after))
     params = params_between(card, before, after)
     assert params is not None
     assert changed(card, before, params) == after
@@ -147,7 +148,7 @@ def test_every_example_is_reached_by_its_cards_change(card: Card) -> None:
 @pytest.mark.parametrize("card", CHANGING, ids=lambda card: card.id)
 def test_every_option_makes_its_card_active(card: Card) -> None:
     assert card.example is not None
-    before = schedule(card.example.before)
+    before = families()[card.example.family].parse_schedule(dict(card.example.before))
     found = options(card, before)
     assert len(found) < 500
     for params in found:

@@ -33,7 +33,7 @@ def test_there_are_enough_techniques_for_gemm_on_gfx942() -> None:
 
 def test_the_other_techniques_are_documentation() -> None:
     prose = [c for c in CARDS.values() if not c.changes_schedules]
-    assert len(prose) >= 40
+    assert len(prose) >= 35
     assert {c.status for c in prose} == {"prose"}
     assert {c.status for c in GEMM} <= {"draft", "checked"}
 

@@ -16,7 +16,7 @@ _GROUP_M = re.compile(r"group_m\((\d+)\)")
 
 
 def hopper_work(core: ir.Kernel, sizes: Mapping[str, int], shape: Mapping[str, int]) -> HopperWork | None:
-    """The problem as the estimate sees it; None for kernels that are no GEMM of TMA copies and wgmma.
+    """The problem as the estimate sees it; None for kernels that are no GEMM with copies in the background.
 
     Args:
         core: The kernel in core form.
@@ -24,7 +24,7 @@ def hopper_work(core: ir.Kernel, sizes: Mapping[str, int], shape: Mapping[str, i
         shape: By name, as the task does.
     """
     grid = _grid(core.body)
-    loads = [c for c in _copies(core) if isinstance(c.src, ir.TileAt)]
+    loads = list({_source(c): c for c in _copies(core) if isinstance(c.src, ir.TileAt)}.values())
     accs = [s.value for s in _assigns(core) if isinstance(s.value, ir.MmaAcc)]
     if grid is None or len(loads) != 2 or len(accs) != 1 or not core.ensures:
         return None
@@ -32,7 +32,9 @@ def hopper_work(core: ir.Kernel, sizes: Mapping[str, int], shape: Mapping[str, i
     acc, atom = accs[0], ATOMS[accs[0].atom]
     (bm, bk), (bn, _) = (copy.src.shape for copy in loads if isinstance(copy.src, ir.TileAt))
     role = next((r for r in _roles(core) if any(isinstance(n, ir.MmaInto) for n in walk_body(r.body))), None)
-    groups = (role.waves if role else core.waves) // 4
+    sync = atom.m < 64  # mma.sync: warps tile the block, where warpgroups tile it by 64 rows
+    groups = 1 if sync else (role.waves if role else core.waves) // 4
+    gm, gn = acc.grid
     m, n, k = (sizes[x] for x in ("M", "N", "K"))
     group = _GROUP_M.fullmatch(order)
     return HopperWork(
@@ -47,13 +49,15 @@ def hopper_work(core: ir.Kernel, sizes: Mapping[str, int], shape: Mapping[str, i
         persistent=persistent,
         group_m=int(group[1]) if group else 1,
         groups=groups,
-        atoms=acc.m // atom.m,
-        columns=atom.n,
+        atoms=acc.m // (64 if sync else atom.m),
+        columns=acc.n if sync else atom.n,
         mma_steps=bk // atom.k,
-        stages=max((s.value.count for s in _assigns(core) if isinstance(s.value, ir.MBar)), default=1),
+        stages=_stages(core, loads),
         keep=_keep(core),
         chunks=_chunks(core, acc.n),
         threads=core.waves * _LANES,
+        warp_rows=acc.m * gn + acc.n * gm if sync else None,
+        direct=not any(isinstance(c.dst, ir.TileAt) for c in _copies(core)),
     )
 
 
@@ -78,7 +82,24 @@ def _roles(core: ir.Kernel) -> Iterator[ir.Role]:
 
 
 def _copies(core: ir.Kernel) -> Iterator[ir.CopyAsync]:
-    return (s for s in walk_body(core.body) if isinstance(s, ir.CopyAsync) and s.via == "tma")
+    return (s for s in walk_body(core.body) if isinstance(s, ir.CopyAsync))
+
+
+def _source(copy: ir.CopyAsync) -> str:
+    view = copy.src
+    while not isinstance(view, ir.Ref):
+        view = view.src
+    return view.name
+
+
+def _stages(core: ir.Kernel, loads: Sequence[ir.CopyAsync]) -> int:
+    """Leading extent of the buffers that the loads fill."""
+    buffers = {s.targets[0]: s.value for s in _assigns(core) if isinstance(s.value, ir.Shared)}
+    view = loads[0].dst
+    while not isinstance(view, ir.Ref):
+        view = view.src
+    shape = buffers[view.name].shape
+    return shape[0] if len(shape) == 3 else 1
 
 
 def _keep(core: ir.Kernel) -> int:

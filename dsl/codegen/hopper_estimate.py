@@ -22,6 +22,8 @@ FILL_CLK = 1600.0  # a TMA copy's issue to the consumer's wait
 DRAIN_CLK = 60.0  # the tensor unit idles so long when a batch is awaited before the next is issued
 START_CLK = 1750.0  # a block's launch to its first copy
 CHUNK_CLK = 50.0  # conversion and stores of 64 columns by one warpgroup
+SYNC_SHARE = 0.6  # of the peak rate that mma.sync reaches (unsourced)
+DIRECT_CLK = 600.0  # 64 columns of 64 rows from registers to memory, in pieces of 16 bytes a row (unsourced)
 FILL_SHARE = 0.1  # of what TMA writes to shared memory competes with what wgmma reads
 L2_BYTES_PER_US = 13.3e6  # by TMA, which does better than loads
 OVERLAP = 7.5  # norm of how units overlap: infinite would be perfect
@@ -41,6 +43,8 @@ class HopperWork:
         mma_steps: wgmmas of 16 deep in a step through k.
         keep: Batches in flight while a step ends.
         chunks: Pieces in which a warpgroup's result leaves.
+        warp_rows: mma.sync: rows of both operands that all warps read in a step; None for wgmma.
+        direct: Whether results leave from registers.
     """
 
     shape: dict[str, int]
@@ -61,6 +65,8 @@ class HopperWork:
     keep: int
     chunks: int
     threads: int
+    warp_rows: int | None = None
+    direct: bool = False
     element_bytes: int = 2
     out_bytes: int = 2
 
@@ -122,10 +128,13 @@ def _step_busy(work: HopperWork, report: CudaReport) -> dict[Resource, float]:
     """Clk that each unit of the multiprocessor is busy in one step of one block."""
     mmas = work.groups * work.atoms * work.mma_steps
     operands = mmas * (64 + work.columns) * 16 * work.element_bytes
+    rate = MMA_SHARE
+    if work.warp_rows is not None:
+        operands, rate = work.warp_rows * work.bk * work.element_bytes, SYNC_SHARE
     share = L2_BYTES_PER_US / (sm_90a.SMS * CLOCK_MHZ)
     spilled = report.spills * work.threads / (sm_90a.SHARED_BYTES_PER_CLK * max(1, work.steps))
     return {
-        "mfma": mmas * work.columns / 2 / MMA_SHARE,
+        "mfma": mmas * work.columns / 2 / rate,
         "valu": 4.0 * work.mma_steps * work.atoms,
         "lds": (operands + FILL_SHARE * work.stage_bytes) / sm_90a.SHARED_BYTES_PER_CLK,
         "vmem": work.stage_bytes / share + spilled,
@@ -152,7 +161,7 @@ def _step_clk(work: HopperWork, busy: dict[Resource, float]) -> float:
 def _ends_clk(work: HopperWork) -> float:
     """Clk of a tile beside its steps: the first copy, which a persistent block issues early, and the epilogue."""
     columns = work.bn / work.chunks
-    leaves = work.chunks * work.atoms * CHUNK_CLK * columns / 64
+    leaves = work.chunks * work.atoms * (DIRECT_CLK if work.direct else CHUNK_CLK) * columns / 64
     return leaves + (FILL_CLK / 2 if work.persistent else FILL_CLK + START_CLK)
 
 

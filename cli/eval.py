@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from pydantic import ValidationError
@@ -21,7 +21,10 @@ from argus.evals.repair import evaluate_repair
 from argus.evals.table import Table, TableSummary, build, save, stored
 from argus.tools.compile import DEFAULT_CACHE
 
-app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, races, repair, table, search.")
+if TYPE_CHECKING:
+    from argus.graph.timing import TimeTable
+
+app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, races, repair, table, search, estimator.")
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
@@ -132,11 +135,16 @@ def search(
     ] = None,
     runs: Annotated[int, typer.Option(help="Searches, each with a seed of its own.", min=1)] = 1,
     candidates: Annotated[int, typer.Option(help="Kernels that each search may try.", min=1)] = 24,
+    target: Annotated[str, typer.Option(help="gfx942: estimates; sm_90a: times measured on an H200.")] = "gfx942",
+    rounds: Annotated[int, typer.Option(help="sm_90a: the policy's rounds.", min=1)] = 5,
+    without: Annotated[list[str] | None, typer.Option(help="sm_90a: a switch that is off; repeatable.")] = None,
     seed: Seed = 0,
     cache: Cache = DEFAULT_CACHE,
     json: Json = False,
 ) -> None:
     """Compare the offline policy with random choice among the stored schedules. Exit 1: it is no better."""
+    if target == "sm_90a":
+        _measured_search(stored_at, runs, (candidates, rounds), seed, without or [], json=json)
     from argus.evals.search import OutdatedTable, evaluate_search  # noqa: PLC0415 - no other suite needs the graph
 
     try:
@@ -160,3 +168,92 @@ def search(
     else:
         typer.echo(report.render())
     raise typer.Exit(code=0 if report.ok else 1)
+
+
+def _measured_search(
+    stored_at: Path | None, runs: int, budget: tuple[int, int], seed: int, without: list[str], *, json: bool
+) -> NoReturn:
+    from argus.evals.measured_search import evaluate_measured_search  # noqa: PLC0415
+    from argus.graph.context import Config  # noqa: PLC0415
+
+    if unknown := [name for name in without if name not in Config().switches]:
+        fail("usage", f"no switch {unknown[0]!r}", "--without", f"one of {', '.join(Config().switches)}", json=json)
+    report = evaluate_measured_search(
+        _times(stored_at, json=json),
+        runs=runs,
+        candidates=budget[0],
+        rounds=budget[1],
+        seed=seed,
+        config=Config.model_validate(dict.fromkeys(without, False)),
+        progress=Counted("searches done"),
+    )
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.ok else 1)
+
+
+@app.command()
+def estimator(
+    stored_at: Annotated[
+        Path | None, typer.Option("--table", help="Another table than the package's.", show_default=False)
+    ] = None,
+    points: Annotated[bool, typer.Option(help="Print every schedule.")] = False,
+    json: Json = False,
+) -> None:
+    """Compare the sm_90a estimate with times measured on an H200. Exit 1: fewer than 40 schedules, or below 0.8."""
+    from argus.evals.estimator import evaluate_estimator  # noqa: PLC0415
+
+    report = evaluate_estimator(_times(stored_at, json=json))
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+        for p in sorted(report.points, key=lambda p: p.measured_us) if points else ():
+            fitted = "  fitted" if p.fitted else ""
+            typer.echo(f"  {p.name:44} measured {p.measured_us:7.1f}  est {p.estimated_us:7.1f}  {p.ratio:.2f}{fitted}")
+    raise typer.Exit(code=0 if report.ok else 1)
+
+
+def _times(path: Path | None, *, json: bool) -> TimeTable:
+    """The measured table of the package, or of a file."""
+    from argus.evals.measured import stored_times  # noqa: PLC0415
+    from argus.graph.timing import TimeTable  # noqa: PLC0415
+
+    try:
+        return stored_times() if path is None else TimeTable.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        fail("input", "there is no table of measured times", str(path or "evals/data"), json=json)
+    except (OSError, ValidationError) as error:
+        fail("input", f"this is no table of measured times: {error}", str(path), json=json)
+
+
+@app.command()
+def times(
+    bundle: Annotated[Path, typer.Argument(help="A folder: compiled kernels, and their bundle.")],
+    results: Annotated[Path | None, typer.Option(help="What the bundle wrote on the machine with the GPU.")] = None,
+    out: Annotated[Path, typer.Option(help="With --results: the table to write.")] = Path("times.json"),
+    cache: Cache = DEFAULT_CACHE,
+    json: Json = False,
+) -> None:
+    """Make the table of measured times: first the bundle of the enumerated space, then the table of its results."""
+    from argus.evals.hopper_space import enumerated  # noqa: PLC0415
+    from argus.evals.measured_table import table_of, write_space  # noqa: PLC0415
+    from argus.graph.timing.table import save as save_times  # noqa: PLC0415
+
+    try:
+        if results is None:
+            failed = write_space(bundle, enumerated(), cache=cache, progress=Counted("compiled"))
+            for name, why in failed.items():
+                typer.echo(f"left out: {name}: {why}", err=True)
+            typer.echo(
+                f"on the machine with the GPU: python {bundle / 'bundle' / 'run.py'} --survey 9 --out results.json"
+            )
+            return
+        table = table_of(results, bundle)
+        save_times(table, out)
+    except ToolchainError as error:
+        fail("toolchain", str(error), str(bundle), json=json)
+    valid = sum(table.time_us(e) is not None for e in table.entries)
+    typer.echo(f"{out}: {len(table.entries)} schedules, {valid} valid, library {table.reference_us:.1f} us")

@@ -55,7 +55,9 @@ class Progress:
             case Learned():
                 self._line(f"      round {event.round} learned from: {event.arms} arms, {event.lessons} lessons", "dim")
             case Parked():
-                self._line(f"      parked: {event.kernels} kernels wait for a GPU. On its machine, in a copy of", "bold")
+                self._line(
+                    f"      parked: {event.kernels} kernels wait for a GPU. On its machine, in a copy of", "bold"
+                )
                 self._line(f"        {event.bundle}")
                 self._line(f"      run `{event.command}`, then here: argus optimize --resume RUN --times times.json")
             case Warned():

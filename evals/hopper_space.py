@@ -1,43 +1,57 @@
-"""The sm_90a schedule space that random search draws from: every knob, no knowledge."""
+"""A part of the sm_90a schedule space, whole: every combination of a few values of each knob.
+
+Small enough to time on one GPU in minutes, so that every search in it can be replayed from stored times.
+"""
 
 from __future__ import annotations
 
-from random import Random
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from pydantic import ValidationError
 
-from argus.dsl.kernels import HopperGemmSchedule
-from argus.dsl.kernels.hopper_schedule import WGMMA_DEPTH
+from argus.dsl.kernels.hopper_search import HopperSearchSchedule
 
-DOMAINS: dict[str, tuple[Any, ...]] = {
-    "rows": (64, 128, 256),
-    "columns": (32, 64, 96, 128, 160, 192, 224, 256),
-    "consumers": (1, 2),
-    "stages": (2, 3, 4, 5, 6, 7, 8),
-    "group_m": (1, 2, 4, 8, 16, 32),
-    "keep": (0, 1),
-    "registers": (None, (24, 240), (40, 232), (56, 224)),
+# Rows, columns and consumers.
+TILES: tuple[tuple[int, int, int], ...] = (
+    (64, 256, 1),
+    (128, 128, 1),
+    (128, 128, 2),
+    (128, 192, 2),
+    (128, 256, 2),
+    (256, 128, 2),
+)
+KNOBS: dict[str, tuple[Any, ...]] = {
+    "stages": (3, 4),
+    "group_m": (1, 8),
+    "leave": ("direct", "tma"),
     "persistent": (False, True),
-    "out_buffers": (1, 2),
+    "keep": (0, 1),
 }
+# The engine to start from, with fewer knobs.
+SYNC_TILES: tuple[tuple[int, int], ...] = ((128, 128), (128, 256))
+SYNC_KNOBS: dict[str, tuple[Any, ...]] = {"stages": (3, 4), "group_m": (1, 8)}
 
 
-def random_schedule(random: Random) -> HopperGemmSchedule:
-    """A legal schedule, uniform over those the domains spell."""
-    while True:
-        fields = {name: random.choice(values) for name, values in DOMAINS.items()}
-        fields["tile"] = (fields.pop("rows"), fields.pop("columns"), WGMMA_DEPTH)
+def enumerated() -> list[HopperSearchSchedule]:
+    """Every legal combination, the start kernel among them."""
+    return [*_sync(), *_wgmma()]
+
+
+def _sync() -> Iterator[HopperSearchSchedule]:
+    for (rows, columns), knobs in product(SYNC_TILES, _combinations(SYNC_KNOBS)):
+        yield HopperSearchSchedule(tile=(rows, columns, 32), **knobs)
+
+
+def _wgmma() -> Iterator[HopperSearchSchedule]:
+    for (rows, columns, consumers), knobs in product(TILES, _combinations(KNOBS)):
         try:
-            return HopperGemmSchedule.model_validate(fields)
+            yield HopperSearchSchedule(engine="wgmma", tile=(rows, columns, 64), consumers=consumers, **knobs)
         except ValidationError:
-            continue
+            continue  # does not fit shared memory
 
 
-def distinct(count: int, seed: int) -> list[HopperGemmSchedule]:
-    """So many random schedules whose kernels differ: some knobs change nothing beside others."""
-    random, found = Random(seed), dict[str, HopperGemmSchedule]()
-    while len(found) < count:
-        schedule = random_schedule(random)
-        found.setdefault(schedule.name, schedule)
-    return list(found.values())
+def _combinations(knobs: dict[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+    for values in product(*knobs.values()):
+        yield dict(zip(knobs, values, strict=True))

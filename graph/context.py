@@ -95,6 +95,7 @@ class RunContext:
         reward: What a candidate earns against its parent.
         watch: Seconds, for time budgets.
         executor: Who measures kernels; None: their time is the estimate from compiled code.
+        space: Names of the only schedules that the executor has times of; None where it can measure any.
     """
 
     models: Mapping[str, str | Model] = field(default_factory=dict[str, "str | Model"])
@@ -113,6 +114,7 @@ class RunContext:
     reward: Reward = reward
     watch: Stopwatch = field(default_factory=Stopwatch)
     executor: Executor | None = None
+    space: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def _bench(context: RunContext, key: str) -> Bench:
     if toolbox is None:
         toolbox = default_toolbox(context.config)
         atexit.register(toolbox.close)  # nobody else knows of it
-    return Bench(resolve(context.models), toolbox, Catalogue(cards, family, problem))
+    return Bench(resolve(context.models), toolbox, Catalogue(cards, family, problem, context.space))
 
 
 def problem_of(key: TaskKey) -> Problem:

@@ -31,7 +31,7 @@ from argus.graph.result import RunResult, result
 from argus.graph.routes import stop_reason
 from argus.graph.state import CHECKPOINTED, RunState, Start, best_of
 from argus.graph.store import Episode, Store
-from argus.graph.timing.executor import Executor, executor_named
+from argus.graph.timing.executor import Executor, StoredExecutor, executor_named
 from argus.graph.track import Tracker, default_artifacts, default_uri
 from argus.retrieval.card import Card
 
@@ -192,6 +192,7 @@ def _context(folder: RunFolder, record: RunRecord, given: Given, sink: EventSink
         artifacts=default_artifacts(runs),
         parent=record.tracking,
     )
+    executor = given.executor or executor_named(record.timing)
     return RunContext(
         models=given.models,
         toolbox=toolbox,
@@ -204,7 +205,8 @@ def _context(folder: RunFolder, record: RunRecord, given: Given, sink: EventSink
         tracker=tracker if given.track else None,
         sink=sink,
         episode=record.run_id,
-        executor=given.executor or executor_named(record.timing),
+        executor=executor,
+        space=executor.schedules if isinstance(executor, StoredExecutor) else None,
     )
 
 

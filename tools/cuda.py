@@ -45,9 +45,7 @@ def compile_cuda(text: str, problem: Problem, directory: Path, cache: Path) -> C
     assert isinstance(lowered, CudaKernel), "a kernel for sm_90a is lowered to CUDA C"
     directory.mkdir(parents=True, exist_ok=True)
     (directory / FILES["cu"]).write_text(lowered.source, "utf-8")
-    if wrong := differences(core, lowered, AUDIT_SIZES, blocks=1):
-        raise ToolchainError(f"the lowering is wrong: {wrong[0]}")
-    artifact, cached = _built(lowered, text, directory, cache)
+    artifact, cached = _built(core, lowered, text, directory, cache)
     return CompileResult(
         directory=directory,
         object_path=directory / FILES["object"],
@@ -76,14 +74,16 @@ def cuda_report(core: ir.Kernel, found: CudaReport, problem: Problem) -> Report:
     )
 
 
-def _built(lowered: CudaKernel, text: str, directory: Path, cache: Path) -> tuple[CudaArtifact, bool]:
-    """The artifact, from the cache where the same text and CUDA C were compiled before."""
+def _built(core: ir.Kernel, lowered: CudaKernel, text: str, directory: Path, cache: Path) -> tuple[CudaArtifact, bool]:
+    """The artifact, from the cache where the same text and CUDA C were compared and compiled before."""
     text_sha = hashlib.sha256(text.encode()).hexdigest()
     key = hashlib.sha256(f"{text_sha}\n{lowered.source}".encode()).hexdigest()
     kept = cache / CACHE / key[:32]
     try:
         CudaArtifact.load(kept)
     except ToolchainError:
+        if wrong := differences(core, lowered, AUDIT_SIZES, blocks=1):
+            raise ToolchainError(f"the lowering is wrong: {wrong[0]}") from None
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
             build_cuda(lowered, text_sha, Path(scratch) / "built")

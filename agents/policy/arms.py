@@ -29,11 +29,20 @@ class IllegalStep(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The cards of a run beside what judges their changes."""
+    """The cards of a run beside what judges their changes.
+
+    Attributes:
+        space: Names of the only schedules that can be measured, in a replay; None where all can.
+    """
 
     cards: Mapping[str, Card]
     family: Family
     problem: Problem
+    space: frozenset[str] | None = None
+
+    def within(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a schedule, in JSON's types, can be measured."""
+        return self.space is None or schedule_sha(fields) in self.space
 
     def schedule(self, fields: Mapping[str, Any]) -> Schedule:
         return self.family.parse_schedule(dict(fields))
@@ -230,7 +239,10 @@ def _changed(catalogue: Catalogue, parent: Schedule, cards: Sequence[Card], para
         raise IllegalStep(_first_reason(error)) from error
     if new == parent:
         raise IllegalStep("the parent already is that schedule")
-    return new.model_dump(mode="json")
+    found = new.model_dump(mode="json")
+    if not catalogue.within(found):
+        raise IllegalStep("this schedule is not among those that can be measured here")
+    return found
 
 
 def _covered(catalogue: Catalogue, techniques: Sequence[str]) -> bool:

@@ -53,7 +53,8 @@ def _pairs_of(
         new = _changed(catalogue, old, cards, params)
         if new is not None:
             gain = math.log(before / catalogue.family.predict(new, catalogue.problem))
-            if gain > alone + MARGIN and schedule_sha(new.model_dump(mode="json")) not in tried:
+            fields = new.model_dump(mode="json")
+            if gain > alone + MARGIN and schedule_sha(fields) not in tried and catalogue.within(fields):
                 ranked.append((gain, params))
     ranked.sort(key=lambda x: -x[0])
     for gain, params in ranked[:KEPT_PER_PAIR]:

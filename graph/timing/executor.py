@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from argus.agents.policy.arms import schedule_sha
 from argus.dsl.diagnostics import ToolchainError
 from argus.graph.timing.order import LIBRARY, Order, verified
 from argus.graph.timing.table import TimedSchedule, TimeTable
@@ -76,6 +77,13 @@ class StoredExecutor:
     table: TimeTable
     rest: Executor | None = None
     timing: Timing = "stored"
+
+    @property
+    def schedules(self) -> frozenset[str] | None:
+        """Names of the only schedules with times; None where another measures the rest."""
+        if self.rest is not None:
+            return None
+        return frozenset(schedule_sha(e.schedule) for e in self.table.entries)
 
     async def measure(self, order: Order) -> Results | None:
         known = self.table.by_sha

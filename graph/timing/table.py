@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from argus.dsl.codegen.report import Report
 from argus.tools.bundle import Result, Results
 
 SCHEMA_VERSION = 1
@@ -26,6 +27,8 @@ class TimedSchedule(BaseModel, frozen=True):
         checks: Sizes at which the result was compared with the reference.
         source: Which of the table's sources it is from.
         drawn: Whether it belongs to the random draw from the space; the others were asked for by searches.
+        fitted: Whether constants of the estimate were fitted with it.
+        registers, spills, shared_bytes: What ptxas said of the cubin.
     """
 
     schedule: dict[str, Any]
@@ -38,6 +41,10 @@ class TimedSchedule(BaseModel, frozen=True):
     checks: int = 0
     source: int = 0
     drawn: bool = False
+    fitted: bool = False
+    registers: int = 0
+    spills: int = 0
+    shared_bytes: int = 0
 
 
 class Source(BaseModel, frozen=True):
@@ -85,8 +92,8 @@ class TimeTable(BaseModel, frozen=True):
         return self.model_copy(update={"sources": (*self.sources, source), "entries": (*self.entries, *new)})
 
 
-def timed(result: Result, schedule: dict[str, Any], *, drawn: bool) -> TimedSchedule:
-    """A result as a table's entry."""
+def timed(result: Result, schedule: dict[str, Any], report: Report, *, drawn: bool) -> TimedSchedule:
+    """A result as a table's entry, with the static report of what ran."""
     return TimedSchedule(
         schedule=schedule,
         kernel_sha=result.kernel_sha,
@@ -97,6 +104,9 @@ def timed(result: Result, schedule: dict[str, Any], *, drawn: bool) -> TimedSche
         time_us=None if result.time_us is None else round(result.time_us[0], 2),
         checks=sum(bool(c.get("ok")) for c in result.checks),
         drawn=drawn,
+        registers=report.registers.vgpr,
+        spills=report.spills,
+        shared_bytes=report.lds_bytes,
     )
 
 

@@ -31,7 +31,7 @@ def optimize(
     rounds: Annotated[int | None, typer.Option(help="Planning rounds.", min=0)] = None,
     candidates: Annotated[int | None, typer.Option(help="Kernels tried beside the start.", min=0)] = None,
     budget_tokens: Annotated[int | None, typer.Option(help="Tokens over all agents.", min=0)] = None,
-    minutes: Annotated[float | None, typer.Option(help="No round begins after this time.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="After this time no candidate is begun.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of every draw.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder.")] = None,
     events: Annotated[Path | None, typer.Option(help="A file for the events, one JSON line each.")] = None,

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel
 
+from argus.dsl.codegen.hopper_estimate import MODEL_VERSION
 from argus.dsl.kernels import families
 from argus.evals.measured import problem_of, stored_report
-from argus.graph.timing import TimeTable
+from argus.graph.timing import TimedSchedule, TimeTable
 
 SCHEMA_VERSION = 1
 QUANTILES = (0, 10, 25, 50, 75, 90, 100)
@@ -69,7 +70,7 @@ class EstimatorReport(BaseModel, frozen=True):
     dates: tuple[str, ...]
     held_out: Agreement
     fitted: Agreement
-    without_estimate: int
+    without: int
     points: tuple[Point, ...]
 
     @property
@@ -83,44 +84,55 @@ class EstimatorReport(BaseModel, frozen=True):
         sizes = "x".join(map(str, self.shape.values()))
         head = f"{self.task} {self.dtype} {sizes}, {self.gpu}, {', '.join(self.dates)}: estimate {self.model_version}"
         lines = [head, self.held_out.render("held out"), self.fitted.render("used for fitting")]
-        if self.without_estimate:
-            lines.append(f"{self.without_estimate} measured schedules have no estimate")
+        if self.without:
+            lines.append(f"left out: {self.without} without a time or an estimate, or printed otherwise today")
         return "\n".join(lines)
 
 
-def evaluate_estimator(table: TimeTable) -> EstimatorReport:
-    """Estimate every measured schedule anew and compare."""
-    problem, family = problem_of(table), families()["hopper_gemm"]
-    points: list[Point] = []
-    version, without = "none", 0
-    for entry in table.entries:
-        time_us = table.time_us(entry)
-        if time_us is None:
-            continue
-        schedule = family.parse_schedule(dict(entry.schedule))
-        text = family.text(schedule, problem)
-        # A kernel whose text has changed since is another kernel.
-        if hashlib.sha256(text.encode()).hexdigest() != entry.kernel_sha:
-            continue
-        estimate = stored_report(text, entry, problem).estimate
-        if estimate is None:
-            without += 1
-            continue
-        version = estimate.model_version
-        name = str(getattr(schedule, "name", ""))
-        points.append(Point(name=name, measured_us=time_us, estimated_us=estimate.time_us, fitted=entry.fitted))
+def evaluate_estimator(tables: Sequence[TimeTable]) -> EstimatorReport:
+    """Estimate every measured schedule of one problem anew and compare.
+
+    A schedule that several tables hold counts where it comes first; one that was used for fitting anywhere is never
+    counted as held out.
+    """
+    fitted = {e.kernel_sha for table in tables for e in table.entries if e.fitted}
+    points: dict[str, Point] = {}
+    without: set[str] = set()
+    for table in tables:
+        for entry in table.entries:
+            found = _point(table, entry, fitted=entry.kernel_sha in fitted)
+            if found is None:
+                without.add(entry.kernel_sha)
+            else:
+                points.setdefault(entry.kernel_sha, found)
+    first = tables[0]
     return EstimatorReport(
-        model_version=version,
-        task=table.task,
-        dtype=table.dtype,
-        shape=table.shape,
-        gpu=table.sources[0].gpu,
-        dates=tuple(dict.fromkeys(s.date[:10] for s in table.sources)),
-        held_out=Agreement.of([p for p in points if not p.fitted]),
-        fitted=Agreement.of([p for p in points if p.fitted]),
-        without_estimate=without,
-        points=tuple(points),
+        model_version=MODEL_VERSION,
+        task=first.task,
+        dtype=first.dtype,
+        shape=first.shape,
+        gpu=first.sources[0].gpu,
+        dates=tuple(dict.fromkeys(s.date[:10] for table in tables for s in table.sources)),
+        held_out=Agreement.of([p for p in points.values() if not p.fitted]),
+        fitted=Agreement.of([p for p in points.values() if p.fitted]),
+        without=len(without),
+        points=tuple(points.values()),
     )
+
+
+def _point(table: TimeTable, entry: TimedSchedule, *, fitted: bool) -> Point | None:
+    """None for a kernel without a time, without an estimate, or whose text has changed since: that is another one."""
+    problem, family = problem_of(table), families()["hopper_gemm"]
+    time_us = table.time_us(entry)
+    schedule = family.parse_schedule(dict(entry.schedule))
+    text = family.text(schedule, problem)
+    if time_us is None or hashlib.sha256(text.encode()).hexdigest() != entry.kernel_sha:
+        return None
+    estimate = stored_report(text, entry, problem).estimate
+    if estimate is None:
+        return None
+    name = str(getattr(schedule, "name", ""))
+    return Point(name=name, measured_us=time_us, estimated_us=estimate.time_us, fitted=fitted)
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float:

@@ -19,7 +19,8 @@ from argus.tools.cuda import cuda_report
 from argus.tools.results import CompileResult, TestReport
 from argus.tools.search import search_knowledge
 
-MEASURED = "hopper-gemm-bf16-4096.json"
+MEASURED = "hopper-gemm-bf16-4096.json"  # the enumerated space
+RANDOM = "hopper-gemm-bf16-4096-random.json"  # drawn at random from a larger one
 
 
 def stored_times(name: str = MEASURED) -> TimeTable:

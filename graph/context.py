@@ -61,12 +61,19 @@ class Config(BaseModel, frozen=True):
 
 
 class Budget(BaseModel, frozen=True):
-    """What may be spent; None: no limit. `candidates` does not count the start kernel."""
+    """What may be spent; None: no limit. `candidates` does not count the start kernel.
+
+    After `minutes` no further candidate is begun, in the middle of a round as well; what has begun is finished.
+    """
 
     rounds: int = Field(default=5, ge=0)
     candidates: int = Field(default=24, ge=0)
     tokens: int | None = Field(default=None, ge=0)
     minutes: float | None = Field(default=None, gt=0)
+
+    def over(self, seconds: float) -> bool:
+        """Whether so many seconds are all that may be spent."""
+        return self.minutes is not None and seconds >= 60 * self.minutes
 
 
 @dataclass(slots=True)
@@ -78,6 +85,10 @@ class Stopwatch:
 
     def __post_init__(self) -> None:
         self._mark = self.clock()
+
+    def since(self) -> float:
+        """Seconds since the last lap, which goes on."""
+        return self.clock() - self._mark
 
     def lap(self) -> float:
         now = self.clock()

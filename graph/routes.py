@@ -27,7 +27,8 @@ def after_select(state: RunState) -> list[Send] | Literal["learn"]:
     chosen = state["candidates"]
     if not chosen:
         return "learn"
-    return [Send("lower", LowerInput(task=state["task"], candidate=c, allowance=state["allowance"])) for c in chosen]
+    branch = LowerInput(task=state["task"], candidate=chosen[0], allowance=state["allowance"], seconds=state["seconds"])
+    return [Send("lower", {**branch, "candidate": c}) for c in chosen]
 
 
 def after_learn(state: RunState) -> Literal["plan", "__end__"]:
@@ -58,6 +59,6 @@ def spent(state: RunState, budget: Budget) -> str:
         return f"{budget.candidates} candidates are tried"
     if budget.tokens is not None and state["tokens"] >= budget.tokens:
         return f"{budget.tokens} tokens are spent"
-    if budget.minutes is not None and state["seconds"] >= 60 * budget.minutes:
+    if budget.over(state["seconds"]):
         return f"{budget.minutes:g} minutes are over"
     return ""

@@ -95,7 +95,7 @@ async def aoptimize(
         rounds: Planning rounds after the start kernel.
         candidates: Kernels tried beside the start kernel.
         budget_tokens: Tokens over all agents.
-        minutes: Time after which no further round begins.
+        minutes: Time after which no further candidate is begun.
         seed: Of every draw.
         out: The run's folder; `runs/<id>` if left out.
         events: A file that gets every event as a JSON line, beside the folder's own.

@@ -46,7 +46,11 @@ class Candidate(BaseModel, frozen=True):
 
 
 class Draft(BaseModel, frozen=True):
-    """A candidate with the kernel that lowering wrote for it, or without one."""
+    """A candidate with the kernel that lowering wrote for it, or without one.
+
+    Attributes:
+        skipped: The time was over before it was begun: no attempt, and nothing to learn.
+    """
 
     candidate: Candidate
     text: str = ""
@@ -56,6 +60,7 @@ class Draft(BaseModel, frozen=True):
     tokens: int = 0
     repairs: int = 0
     seconds: float = 0.0
+    skipped: bool = False
 
 
 def by_id(old: Sequence[Attempt], new: Sequence[Attempt]) -> list[Attempt]:
@@ -122,11 +127,12 @@ class Update(TypedDict, total=False):
 
 
 class LowerInput(TypedDict):
-    """A branch's private state: one candidate, and the tokens it may spend."""
+    """A branch's private state: one candidate, the tokens it may spend, the seconds spent before its round."""
 
     task: TaskKey | str
     candidate: Candidate
     allowance: int | None
+    seconds: float
 
 
 class ValidateInput(TypedDict):

@@ -14,13 +14,16 @@ from argus.dsl.diagnostics import ToolchainError
 from argus.graph.context import RunContext, bench
 from argus.graph.drafts import outcome, refusals
 from argus.graph.events import Lowered
-from argus.graph.state import LowerInput, Update, ValidateInput
+from argus.graph.state import Draft, LowerInput, Update, ValidateInput
 
 
 async def lower(state: LowerInput, runtime: Runtime[RunContext]) -> Command[str]:
-    """Ask the lowering agent; go on to validation with what it wrote."""
+    """Ask the lowering agent; go on to validation with what it wrote. After the time budget nothing is begun."""
     context, candidate = runtime.context, state["candidate"]
     assert candidate.task is not None, "only the start kernel has no lowering task"
+    if context.budget.over(state["seconds"] + context.watch.since()):
+        late: ValidateInput = {"task": state["task"], "draft": Draft(candidate=candidate, skipped=True)}
+        return Command(goto=[Send("validate", late)])
     b = bench(context, state["task"])
     began = context.watch.clock()
     deps = LoweringDeps(

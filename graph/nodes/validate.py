@@ -23,6 +23,8 @@ from argus.graph.state import Draft, Update, ValidateInput
 async def validate(state: ValidateInput, runtime: Runtime[RunContext]) -> Update:
     """Judge a draft, unless the run folder shows that it was judged before a crash."""
     context, draft = runtime.context, state["draft"]
+    if draft.skipped:
+        return {}
     candidate, folder = draft.candidate, context.folder
     reused = folder.finished(candidate.id, sha(draft.text)) if folder and draft.text else None
     found = reused or await _judged(draft, context, bench(context, state["task"]))

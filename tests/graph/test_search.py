@@ -14,7 +14,7 @@ from argus.agents.attempt import Attempt
 from argus.agents.policy.reward import Reward, reward
 from argus.dsl.kernels import GemmSchedule
 from argus.graph.build import build_graph
-from argus.graph.context import Budget, Config, RunContext
+from argus.graph.context import Budget, Config, RunContext, Stopwatch
 from argus.graph.run import aoptimize
 from argus.graph.state import Start, TaskKey, best_of
 
@@ -164,3 +164,22 @@ async def test_it_stops_when_nothing_promises_a_gain() -> None:
     attempts = await search(without=only)
     # One parameterless card: once tried, nothing is left.
     assert [a.techniques for a in attempts] == [(), ("priority",)]
+
+
+async def test_time_runs_out_in_the_middle_of_a_round() -> None:
+    """What has begun is finished; the rest leaves no attempt and teaches nothing."""
+    ticks = iter(range(0, 10_000, 4))
+    context = RunContext(
+        toolbox=FakeToolbox(),
+        cards=cards(),
+        config=Config(concurrency=1),
+        budget=Budget(rounds=1, candidates=8, minutes=1),
+        watch=Stopwatch(clock=lambda: float(next(ticks))),
+    )
+    start = Start(task=TaskKey(name="gemm"))
+    settings: Any = {"recursion_limit": 60, "max_concurrency": 1}
+    state: Any = await build_graph().ainvoke(start, settings, context=context)  # pyright: ignore[reportUnknownMemberType]
+    tried = [a for a in state["attempts"] if a.parent is not None]
+    assert 0 < len(tried) < 8
+    assert all(a.valid for a in tried)
+    assert state["stop_reason"] in ("1 rounds are done", "1 minutes are over")

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from argus.dsl.codegen.nvcc import FILES, MANIFEST, CudaManifest
 from argus.dsl.diagnostics import ToolchainError
+from argus.dsl.runtime.measure.launch import formula
 from argus.tools.bundle import (
     CHECK_SIZES,
     DTYPES,
@@ -105,7 +106,7 @@ class Order:
                 name=wanted.name,
                 directory=wanted.name,
                 schedule=dict(wanted.schedule),
-                check_sizes=tuple(dict(s) for s in CHECK_SIZES),
+                check_sizes=tuple(dict(s) for s in CHECK_SIZES if all(formula(w, s) for w in manifest.where)),
                 kernel_sha=manifest.kernel_sha,
                 cubin_sha=manifest.files[FILES["object"]],
             )

@@ -88,11 +88,9 @@ def test_the_table_of_the_first_measurement() -> None:
 def test_results_of_another_cubin_are_told(tmp_path: Path) -> None:
     found: dict[str, Any] = json.loads(MEASURED.read_text("utf-8"))
     ran = [r for r in found["results"] if r["kind"] == "candidate"]
-    entries = [
-        {"id": r["id"], "cubin_sha": r.get("cubin_sha", ""), "kernel_sha": r.get("kernel_sha", "")}
-        for r in found["results"]
-    ]
-    plan = {"bundle_sha": found["bundle_sha"], "entries": entries}
+    kept = ("id", "kind", "dtype", "sizes", "cubin_sha", "kernel_sha")
+    entries = [{name: r[name] for name in kept if name in r} for r in found["results"]]
+    plan = {"task": found["task"], "bundle_sha": found["bundle_sha"], "entries": entries}
     (tmp_path / "bundle.json").write_text(json.dumps(plan), "utf-8")
     results = read_results(MEASURED)
     assert mismatches(results, tmp_path) == []

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 
@@ -76,7 +76,8 @@ def text(s: ElementwiseSchedule) -> str:
     return (
         f'@kernel(target="{s.target}", waves={s.waves})\n'
         f"def {s.op}(X: {s.dtype}[r:R, c:C], {parameters.format(t=s.dtype)}Y: {s.dtype}[r:R, c:C]{alpha}):\n"
-        f"    ensures(Y[r, c], uses={uses})\n" + "".join(f"    {line}\n" for line in body)
+        f"    where(C % {wide(s.dtype)} == 0)\n    ensures(Y[r, c], uses={uses})\n"
+        + "".join(f"    {line}\n" for line in body)
     )
 
 
@@ -97,8 +98,12 @@ def reference(s: ElementwiseSchedule, inputs: Mapping[str, Any], sizes: Sizes) -
 
 def sizes(s: ElementwiseSchedule) -> tuple[Sizes, ...]:
     """Less than a tile, one, two and three of them, ragged and whole."""
-    r, c = s.rows, s.columns
-    return {"R": max(1, r - 1), "C": c - c // 3}, {"R": 2 * r, "C": 2 * c}, {"R": r + 1, "C": 2 * c + 1}
+    r, c, a = s.rows, s.columns, wide(s.dtype)
+    return (
+        {"R": max(1, r - 1), "C": multiple(c - c // 3, a)},
+        {"R": 2 * r, "C": multiple(2 * c, a)},
+        {"R": r + 1, "C": multiple(2 * c, a) + a},
+    )
 
 
 EXAMPLES = {

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, swizzle_problems
+from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, multiple, swizzle_problems, wide
 from argus.dsl.kernels.task import Array, Sizes
 from argus.dsl.targets.atoms import ATOMS
-
-BYTES = {"bf16": 2, "f16": 2, "f8": 1, "i8": 1, "f32": 4}
 
 
 def _edges(atom: str, dtype: str) -> list[str]:
@@ -23,11 +21,11 @@ def _out(dtype: str) -> str:
     return "i32" if dtype == "i8" else "f32"
 
 
-def _head(dtype: str, waves: int, where: str = "") -> str:
+def _head(dtype: str, waves: int) -> str:
     return (
         f'@kernel(target="gfx942", waves={waves})\n'
         f"def gemm(A: {dtype}[m:M, k:K], B: {dtype}[n:N, k:K], C: {_out(dtype)}[m:M, n:N]):\n"
-        f"{where}    ensures(C[m, n], over(k, K), uses=(A, B))\n"
+        f"    where(K % {wide(dtype)} == 0)\n    ensures(C[m, n], over(k, K), uses=(A, B))\n"
     )
 
 
@@ -84,11 +82,11 @@ def naive_text(s: NaiveSchedule) -> str:
 
 def naive_sizes(s: NaiveSchedule) -> tuple[Sizes, ...]:
     """One step and less, two, three; ragged in every dimension."""
-    (bm, bn), k = s.tile, ATOMS[s.atom].k
+    (bm, bn), k, a = s.tile, ATOMS[s.atom].k, wide(s.dtype)
     return (
-        {"M": bm - 1, "N": bn + 3, "K": k - 1 or 1},
-        {"M": bm + 5, "N": bn, "K": 2 * k},
-        {"M": 1, "N": bn - 7, "K": 2 * k + 1},
+        {"M": bm - 1, "N": bn + 3, "K": a},
+        {"M": bm + 5, "N": bn, "K": multiple(2 * k, a)},
+        {"M": 1, "N": bn - 7, "K": multiple(3 * k, a) + a},
     )
 
 
@@ -158,7 +156,7 @@ def skinny_text(s: SkinnySchedule) -> str:
         "barrier()",
         f"store(C.tile({bm}, {bn})[bm, bn], {total})",
     ]
-    return _head(s.dtype, s.waves, "    where(K % 8 == 0)\n") + "".join(f"    {line}\n" for line in body)
+    return _head(s.dtype, s.waves) + "".join(f"    {line}\n" for line in body)
 
 
 def skinny_sizes(s: SkinnySchedule) -> tuple[Sizes, ...]:
@@ -263,7 +261,7 @@ def pingpong_text(s: PingPongSchedule) -> str:
         "wait(0)",
         f"store(C.tile({bm}, {bn})[bm, bn], acc)",
     ]
-    return _head(s.dtype, 8, "    where(K % 8 == 0)\n") + "".join(f"    {line}\n" for line in body)
+    return _head(s.dtype, 8) + "".join(f"    {line}\n" for line in body)
 
 
 def pingpong_sizes(s: PingPongSchedule) -> tuple[Sizes, ...]:
@@ -314,6 +312,7 @@ def reduce_text(s: ReduceSchedule) -> str:
     return f"""\
 @kernel(target="gfx942", waves={s.waves})
 def gemm_reduce(W: f32[p:P, m:M, n:N], C: f32[m:M, n:N]):
+    where(N % 4 == 0)
     ensures(C[m, n], over(p, P), uses=W)
     bm, bn = block(cdiv(M, {rows}), cdiv(N, {columns}))
     c = 0.0
@@ -334,9 +333,9 @@ def reduce_sizes(s: ReduceSchedule) -> tuple[Sizes, ...]:
     """Tiles of parts 1, 2 and 3 times, ragged and whole."""
     p, m, n = s.tile
     return (
-        {"P": max(1, p - 1), "M": m + 1, "N": n - 5},
+        {"P": max(1, p - 1), "M": m + 1, "N": n - 4},
         {"P": 2 * p, "M": m, "N": 2 * n},
-        {"P": 2 * p + 1, "M": 1, "N": n + 1},
+        {"P": 2 * p + 1, "M": 1, "N": n + 4},
     )
 
 

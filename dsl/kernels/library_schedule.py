@@ -7,6 +7,18 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 LANES = {"gfx942": 64, "sm_90a": 32}
+BYTES = {"bf16": 2, "f16": 2, "f8": 1, "i8": 1, "f32": 4}
+WIDE_BYTES = 16  # the widest access of a lane
+
+
+def wide(dtype: str) -> int:
+    """Elements in the widest access: rows of tensors are multiples of it, so that accesses of lanes are aligned."""
+    return WIDE_BYTES // BYTES[dtype]
+
+
+def multiple(size: int, of: int) -> int:
+    """The largest multiple up to `size`, and at least one."""
+    return max(of, size // of * of)
 
 
 class LibrarySchedule(BaseModel):

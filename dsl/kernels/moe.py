@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, swizzle_problems
+from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, multiple, swizzle_problems, wide
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
 from argus.dsl.kernels.task import Array, Sizes
 
@@ -289,6 +289,7 @@ def combine_text(s: CombineSchedule) -> str:
     return f"""\
 @kernel(target="gfx942", waves={s.waves})
 def moe_combine(Y: {s.dtype}[s:P, n:N], place: i32[t:T, i:{i}], weight: f32[t:T, i:{i}], Z: {s.dtype}[t:T, n:N]):
+    where(N % {wide(s.dtype)} == 0)
     assume(-1 <= place[t, i] < P)
     ensures(Z[t, n], over(i, {i}), uses=(Y, weight))
     bt, bn = block(T, cdiv(N, {n}))
@@ -311,8 +312,8 @@ def combine_reference(s: CombineSchedule, inputs: Mapping[str, Any], sizes: Size
 
 def combine_sizes(s: CombineSchedule) -> tuple[Sizes, ...]:
     """Less than a block of columns, one, and two with a tail."""
-    n = s.columns
-    return {"P": 19, "T": 5, "N": n - n // 3}, {"P": 8, "T": 2, "N": n}, {"P": 40, "T": 3, "N": n + 1}
+    n, a = s.columns, wide(s.dtype)
+    return {"P": 19, "T": 5, "N": multiple(n - n // 3, a)}, {"P": 8, "T": 2, "N": n}, {"P": 40, "T": 3, "N": n + a}
 
 
 def combine_inputs(s: CombineSchedule, given: Sizes, rng: np.random.Generator) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 
@@ -71,7 +71,7 @@ def _contract(s: NormSchedule) -> str:
     uses = {"rmsnorm": "(X, W)", "layernorm": "(X, W, B)", "softmax": "X"}[s.op]
     return (
         f"def {s.op}(X: {s.dtype}[r:R, c:C], {weights[s.op]}Y: {s.dtype}[r:R, c:C]{eps}):\n"
-        f"    ensures(Y[r, c], over(c, C), uses={uses})\n"
+        f"    where(C % {wide(s.dtype)} == 0)\n    ensures(Y[r, c], over(c, C), uses={uses})\n"
     )
 
 
@@ -163,11 +163,11 @@ def reference(s: NormSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[
 
 def sizes(s: NormSchedule) -> tuple[Sizes, ...]:
     """Rows of less than a tile, of one, two and three tiles."""
-    rows, columns = s.tile
+    (rows, columns), a = s.tile, wide(s.dtype)
     return (
-        {"R": rows + 1, "C": columns - columns // 3},
+        {"R": rows + 1, "C": multiple(columns - columns // 3, a)},
         {"R": 2 * rows, "C": 2 * columns},
-        {"R": 1, "C": 2 * columns + 1},
+        {"R": 1, "C": 2 * columns + a},
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
+from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 
@@ -77,7 +77,8 @@ def text(s: ReductionSchedule) -> str:
     return (
         f'@kernel(target="{s.target}", waves={s.waves})\n'
         f"def {s.op}_of_{s.axis}(X: {s.dtype}[r:R, c:C], Y: f32[{kept}:{kept_size}]):\n"
-        f"    ensures(Y[{kept}], over({gone}, {gone_size}), uses=X)\n" + "".join(f"    {line}\n" for line in body)
+        f"    where(C % {wide(s.dtype)} == 0)\n    ensures(Y[{kept}], over({gone}, {gone_size}), uses=X)\n"
+        + "".join(f"    {line}\n" for line in body)
     )
 
 
@@ -90,15 +91,13 @@ def reference(s: ReductionSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> 
 
 def sizes(s: ReductionSchedule) -> tuple[Sizes, ...]:
     """The reduced axis of less than a tile, of one, two and three; ragged and whole."""
-    rows, columns = s.tile
-    p = s.parts
-    out: list[Sizes] = [
-        {"R": rows + 1, "C": columns - columns // 3},
-        {"R": 2 * rows * p, "C": 2 * columns * p},
-        {"R": 2 * rows * p + 1, "C": columns + 1},
-        {"R": max(1, rows - 1), "C": 2 * columns * p + 1},
-    ]
-    return tuple(out)
+    (rows, columns), a, p = s.tile, wide(s.dtype), s.parts
+    return (
+        {"R": rows + 1, "C": multiple(columns - columns // 3, a)},
+        {"R": 2 * rows * p, "C": multiple(2 * columns * p, a)},
+        {"R": 2 * rows * p + 1, "C": multiple(columns, a) + a},
+        {"R": max(1, rows - 1), "C": multiple(2 * columns * p, a) + a},
+    )
 
 
 def make_inputs(s: ReductionSchedule, given: Sizes, rng: np.random.Generator) -> dict[str, Any]:

@@ -10,12 +10,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, swizzle_problems
+from argus.dsl.kernels.library_schedule import BYTES, LibrarySchedule, grid_text, swizzle_problems, wide
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
 from argus.dsl.kernels.task import Array, Sizes
 from argus.dsl.targets.atoms import ATOMS
 
-BYTES = {"bf16": 2, "f16": 2, "f8": 1, "i8": 1, "f32": 4}
 LDS_BYTES = 64 << 10
 
 
@@ -77,11 +76,6 @@ class TiledSchedule(LibrarySchedule):
     @property
     def out(self) -> str:
         return "i32" if self.dtype == "i8" else "f32"
-
-    @property
-    def align(self) -> int:
-        """Elements in 16 bytes: what K is a multiple of."""
-        return 16 // BYTES[self.dtype]
 
     @property
     def order_text(self) -> str:
@@ -181,7 +175,7 @@ def _signature(
     t = s.dtype
     return (
         f"def gemm(A: {t}[{a}], B: {t}[{b}], {more}{out.format(out=s.out)}):\n"
-        f"    where(K % {s.align} == 0{where})\n    ensures({ensures}, uses=(A, B))\n"
+        f"    where(K % {wide(s.dtype)} == 0{where})\n    ensures({ensures}, uses=(A, B))\n"
     )
 
 
@@ -353,7 +347,7 @@ def reference(s: TiledSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict
 
 def sizes(s: TiledSchedule) -> tuple[Sizes, ...]:
     """k-tiles 1, 2, S and 2 S + 1 times for each part; ragged in every dimension."""
-    bm, bn, bk = s.tile
+    (bm, bn, bk), a = s.tile, wide(s.dtype)
     parts = s.parts if isinstance(s, SplitSchedule) else 1
     out: list[Sizes] = []
     for turn, n in enumerate(sorted({1, 2, s.stages, 2 * s.stages + 1})):
@@ -361,7 +355,7 @@ def sizes(s: TiledSchedule) -> tuple[Sizes, ...]:
         one = {
             "M": bm - 5 if ragged else bm + bm // 3,
             "N": bn + 8 if ragged else bn - 8,
-            "K": max(s.align, n * parts * bk - (s.align if ragged else 0)),
+            "K": max(a, n * parts * bk - (a if ragged else 0)),
         }
         match s:
             case BatchedSchedule():

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule
+from argus.dsl.kernels.library_schedule import BYTES, LibrarySchedule, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
-
-_BYTES = {"bf16": 2, "f16": 2, "f32": 4, "i8": 1}
 
 
 class TransposeSchedule(LibrarySchedule):
@@ -35,7 +33,7 @@ class TransposeSchedule(LibrarySchedule):
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
         rows, columns = self.tile
-        size = _BYTES[self.dtype]
+        size = BYTES[self.dtype]
         found: list[str] = []
         if not 1 <= self.waves <= 16:
             found.append(f"a block has 1 to 16 waves, not {self.waves}")
@@ -58,6 +56,7 @@ def text(s: TransposeSchedule) -> str:
     return f"""\
 @kernel(target="{s.target}", waves={s.waves})
 def transpose(X: {s.dtype}[m:M, n:N], Y: {s.dtype}[n:N, m:M]):
+    where(M % {wide(s.dtype)} == 0, N % {wide(s.dtype)} == 0)
     ensures(Y[n, m], uses=X)
     bm, bn = block(cdiv(M, {rows}), cdiv(N, {columns}){order})
     buf = shared({s.dtype}, {rows}, {columns}{swizzle}{pad})
@@ -75,8 +74,12 @@ def reference(s: TransposeSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> 
 
 def sizes(s: TransposeSchedule) -> tuple[Sizes, ...]:
     """Less than a tile, whole tiles, tails both ways."""
-    m, n = s.tile
-    return {"M": m - m // 3, "N": n - 1}, {"M": 2 * m, "N": n}, {"M": m + 1, "N": 2 * n + 5}
+    (m, n), a = s.tile, wide(s.dtype)
+    return (
+        {"M": multiple(m - m // 3, a), "N": multiple(n - 1, a)},
+        {"M": 2 * m, "N": n},
+        {"M": m + a, "N": 2 * n + a},
+    )
 
 
 EXAMPLES = {

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.dsl.ir import (
+    AsOperand,
     Assign,
     Binary,
     Cast,
@@ -23,8 +24,10 @@ from argus.dsl.ir import (
     Index,
     Kernel,
     Load,
+    Mask,
     MmaAcc,
     Node,
+    Reduce,
     Ref,
     Scalar,
     Select,
@@ -36,6 +39,8 @@ from argus.dsl.ir import (
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import evaluate
 from argus.dsl.smt.flow import sources
+from argus.dsl.smt.functions import BINARY, UNARY
+from argus.dsl.smt.ideal import ideal
 from argus.dsl.smt.picked import Given, picked, places
 from argus.dsl.tags.views import root
 
@@ -47,6 +52,11 @@ def outputs(core: Kernel, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str,
     """The wanted value of each output for which this module can tell it."""
     out = dict[str, Floats]()
     for ensures in core.ensures:
+        if _in_registers(core):
+            wanted = ideal(core, ensures, inputs, sizes)
+            if wanted is not None:
+                out[ensures.tensor] = wanted
+            continue
         sums = _sums(ensures, Given(core, inputs, sizes))
         if sums is None:
             continue
@@ -54,6 +64,15 @@ def outputs(core: Kernel, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str,
         if wanted is not None:
             out[ensures.tensor] = wanted
     return out
+
+
+def _in_registers(core: Kernel) -> bool:
+    """Whether data are reduced, masked or multiplied in registers, or nothing is multiplied by MMAs at all."""
+    nodes = list(walk_body(core.body))
+    values = [n.value for n in nodes if isinstance(n, Assign)]
+    return any(isinstance(v, Reduce | Mask | AsOperand) for v in values) or not any(
+        isinstance(v, MmaAcc) for v in values
+    )
 
 
 def _sums(ensures: Ensures, given: Given) -> dict[str, Floats] | None:
@@ -189,36 +208,6 @@ def _of_tiles(stmt: Stmt) -> TypeGuard[For]:
     return isinstance(stmt, For) and stmt.kind == "tiles"
 
 
-_BINARY: Mapping[str, Callable[..., Floats]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "max": np.maximum, "min": np.minimum,
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
-    "&": np.logical_and, "|": np.logical_or,
-}  # fmt: skip
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return 1.0 / (1.0 + np.exp(-x))
-
-
-def _silu(x: Floats) -> Floats:
-    return x * _sigmoid(x)
-
-
-def _relu(x: Floats) -> Floats:
-    return np.maximum(x, 0.0)
-
-
-def _rsqrt(x: Floats) -> Floats:
-    return 1.0 / np.sqrt(x)
-
-
-_UNARY: Mapping[str, Callable[..., Floats]] = {
-    "neg": np.negative, "not": np.logical_not, "exp2": np.exp2, "exp": np.exp, "log2": np.log2, "sqrt": np.sqrt,
-    "abs": np.abs, "tanh": np.tanh, "relu": _relu, "rcp": np.reciprocal, "rsqrt": _rsqrt, "sigmoid": _sigmoid,
-    "silu": _silu,
-}  # fmt: skip
-
-
 def _value(node: Node, env: Mapping[str, Floats | float], sizes: Mapping[str, int]) -> Floats | float | None:
     match node:
         case Ref(name=name):
@@ -233,9 +222,9 @@ def _value(node: Node, env: Mapping[str, Floats | float], sizes: Mapping[str, in
         case Cast(src=src):
             return _value(src, env, sizes)
         case Unary(op=op, src=src):
-            return _applied(_UNARY[op], _value(src, env, sizes))
+            return _applied(UNARY[op], _value(src, env, sizes))
         case Binary(op=op, lhs=lhs, rhs=rhs):
-            return _applied(_BINARY[op], _value(lhs, env, sizes), _value(rhs, env, sizes))
+            return _applied(BINARY[op], _value(lhs, env, sizes), _value(rhs, env, sizes))
         case Select(condition=condition, x=x, y=y):
             return _applied(np.where, *(_value(p, env, sizes) for p in (condition, x, y)))
         case _:

@@ -7,6 +7,7 @@ remembered as a clash: nothing that they reach is proved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,7 @@ from argus.dsl.tags.lanes import Region
 from argus.dsl.tags.marks import mark_of, times, with_base
 from argus.dsl.tags.state import State
 
+_LOG2 = {"e": math.log2(math.e), "2": 1.0}
 _BASES: dict[UnaryOp, str] = {"exp": "e", "exp2": "2"}
 _BOUNDED: frozenset[UnaryOp] = frozenset({"exp", "exp2", "sigmoid", "relu"})  # finite at -inf
 
@@ -74,8 +76,8 @@ class Combine:
         scale, shift = value.scale, value.shift
         if op in _BASES and not scale:
             scale, shift = with_base(shift, _BASES[op]), ()
-        elif op == "log2" and not shift and all(f.base == "2" for f in scale):
-            scale, shift = (), with_base(scale, "")
+        elif op == "log2" and not shift:
+            scale, shift = (), times((), tuple(replace(f, base="", power=f.power * _LOG2[f.base]) for f in scale))
         else:
             value, scale, shift = self.materialised(value), (), ()
         wild = value.wild or (value.low and op not in _BOUNDED)
@@ -84,13 +86,12 @@ class Combine:
 
     def mapped(self, op: UnaryOp, value: Value) -> Value:
         """The value with the padding of a unary operation, all else as it was."""
-        pad, masks = pads.mapped(value, lambda p: pads.unary(op, p))
-        return replace(value, pad=pad, masks=masks)
+        return pads.mapped(value, lambda p: pads.unary(op, p)).of(value)
 
     def numbered(self, op: BinaryOp, value: Value, number: float | None, *, left: bool) -> Value:
         """`value op number`, or `number op value` where the value is not on the left."""
         value = closed(value)
-        pad, masks = pads.with_number(op, value, number, left=left)
+        padded = pads.with_number(op, value, number, left=left)
         scale, shift = value.scale, value.shift
         scaling = op == "*" or (op == "/" and left)
         if shift and op == "*" and number is not None:
@@ -104,9 +105,8 @@ class Combine:
             low = low and not (op == "max" and number is not None and np.isfinite(number))
         elif op not in ("+", "-") or not left:
             low, wild = False, wild or low
-        return replace(
-            value, pad=pad, masks=masks, scale=scale, shift=shift, low=low, wild=wild, integers="", span=self.span
-        )
+        made = replace(value, scale=scale, shift=shift, low=low, wild=wild, integers="", span=self.span)
+        return padded.of(made)
 
     # --------------------------------------------------------------------------------------- two values
 
@@ -122,12 +122,11 @@ class Combine:
         if not (grows or scales):
             x, y = closed(x), closed(y)
         region = replace(region, values=(x, y))
-        pad, masks = pads.joined(op, pads.padding(x), pads.padding(y))
         low, wild = _extent(op, x, y)
-        return replace(
-            self.merged(region), pad=pad, masks=masks, reduced=(*x.reduced, *y.reduced), low=low, wild=wild,
-            scale=scale, shift=shift,
-        )  # fmt: skip
+        made = replace(
+            self.merged(region), reduced=(*x.reduced, *y.reduced), low=low, wild=wild, scale=scale, shift=shift
+        )
+        return pads.joined(op, x, y).of(made)
 
     def _grow(self, op: BinaryOp, x: Value, y: Value) -> bool:
         if op == "+":

@@ -23,6 +23,7 @@ from argus.dsl.layout.affine import (
     product,
     var,
 )
+from argus.dsl.tags import pads
 from argus.dsl.tags.columns import column
 from argus.dsl.tags.combine import Combine, values_in
 from argus.dsl.tags.context import Context, Site
@@ -231,11 +232,11 @@ def _floored(cx: Context, condition: Lowest, kept: Fragment, other: Fragment, ma
     mark = replace(kept.mark, floor_of=kept.mark.ident)
     value = other.value
 
-    def finite(pad: float | None) -> float | None:
-        return value if pad == -np.inf else pad
+    def finite(pad: pads.Content) -> float | None:
+        return value if pad == -np.inf else pad if isinstance(pad, float) else None
 
     def change(v: Value) -> Value:
-        return replace(v, low=False, pad=finite(v.pad), masks=tuple(Mask(m.keep, finite(m.pad)) for m in v.masks))
+        return pads.mapped(replace(v, low=False), finite).of(replace(v, low=False))
 
     if isinstance(kept, Stat):
         return replace(kept, type=made, value=change(kept.value), mark=mark)

@@ -7,11 +7,23 @@ from dataclasses import replace
 from itertools import combinations
 
 from argus.dsl.ir import Ensures
-from argus.dsl.layout.affine import Affine, Formula, application, conjunction, eq, formula_variables, ge, negation, var
+from argus.dsl.layout.affine import (
+    TRUE,
+    Affine,
+    Formula,
+    application,
+    conjunction,
+    eq,
+    formula_variables,
+    ge,
+    negation,
+    substitute_formula,
+    var,
+)
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.obligations import POINTS, Box, Finding, Goal, Holds, Obligation, WritesOnce
 from argus.dsl.tags.parts import chosen_by_part
-from argus.dsl.tags.state import State, Write
+from argus.dsl.tags.state import State, Write, substitute_write
 
 Blocks = Sequence[tuple[str, Affine]]
 
@@ -65,7 +77,10 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
     groups = [(sizes, part) for sizes, g in paths.items() for part in ([g] if whole else [[p] for p in g])]
     for of_sizes, group in groups:
         boxes = tuple(
-            _under(w.box, of_blocks) for s, of_blocks in group for w in s.done + s.open if w.tensor == ensures.tensor
+            _under(substitute_write(w, _ended(s)).box, of_blocks)
+            for s, of_blocks in group
+            for w in s.done + s.open
+            if w.tensor == ensures.tensor
         )
         claim = WritesOnce(boxes, extents, tuple(blocks))
         finding = _finding(cx, ensures, boxes)
@@ -123,11 +138,17 @@ def _shared_out(cx: Context, goal: Goal, writes: Sequence[Write], ensures: Ensur
     ]
 
 
+def _ended(state: State) -> dict[str, Affine]:
+    """Rounds of loops that have ended, where they are numbers: they tell paths apart, and say nothing of sizes."""
+    return {name: value for name, (_, value) in state.fixed.items() if "@" in name and value.is_const}
+
+
 def _split(state: State, blocks: Blocks) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
     """What a path assumes of sizes, and what of block indices beyond their ranges."""
     names = {name for name, _ in blocks}
     ranges = {f for name, count in blocks for f in (ge(var(name)), ge(count - var(name) - 1))}
-    known = [f for f in state.hypotheses() if f not in ranges]
+    facts = (substitute_formula(f, _ended(state)) for f in state.hypotheses())
+    known = [f for f in dict.fromkeys(facts) if f != TRUE and f not in ranges]
     of_blocks = tuple(f for f in known if not formula_variables(f).isdisjoint(names))
     return tuple(f for f in known if f not in of_blocks), of_blocks
 

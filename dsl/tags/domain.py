@@ -54,11 +54,13 @@ class Window:
 class Mask:
     """Elements for which `keep` is false were replaced by `pad` (None: by something unknown).
 
-    `keep` speaks of an element's own coordinates: see `own`. Of several masks the last one wins.
+    `keep` speaks of an element's own coordinates: see `own`. Of several masks the last one wins. Those that also lie
+    outside the windows along one axis hold what `apart` says of that axis, where it says something.
     """
 
     keep: Formula
     pad: float | None
+    apart: tuple[tuple[str, float | None], ...] = ()
 
 
 def own(axis: str) -> str:
@@ -145,7 +147,8 @@ class Value:
         origins: Tensors whose elements went in.
         comps: Free coordinates, sorted by axis.
         windows: Where the elements are data.
-        pad: What padding elements hold; None if that is not known.
+        pad: What padding elements hold; None if that is not known, or differs from axis to axis.
+        apart: What those hold that lie outside the windows along one axis only, where that differs.
         reduced: Coordinates combined by a sum, maximum or minimum that may go on.
         folds: Coordinates of reductions that went into the value and that nothing can be added to any more.
         masks: Conditions under which the elements are data.
@@ -166,6 +169,7 @@ class Value:
     pad: float | None = 0.0
     reduced: tuple[Term, ...] = ()
     folds: frozenset[Fold] = frozenset()
+    apart: tuple[tuple[str, float | None], ...] = ()
     masks: tuple[Mask, ...] = ()
     low: bool = False
     wild: bool = False
@@ -389,7 +393,7 @@ def substitute_value(value: Value, env: Substitution) -> Value:
         windows=substitute_windows(value.windows, env),
         reduced=tuple(substitute_term(t, env) for t in value.reduced),
         folds=substitute_folds(value.folds, env),
-        masks=tuple(Mask(substitute_formula(m.keep, env), m.pad) for m in value.masks),
+        masks=tuple(replace(m, keep=substitute_formula(m.keep, env)) for m in value.masks),
     )
 
 

@@ -12,7 +12,7 @@ from argus.dsl.layout.affine import Affine, Formula, conjunction, eq, ge, negati
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Fragment, Ints, Tile, Top, Value, Window, closed, own, recoded
+from argus.dsl.tags.domain import Fragment, Ints, Same, Tile, Top, Value, Window, closed, own, recoded
 from argus.dsl.tags.groups import group_of
 from argus.dsl.tags.lookup import looked_up, picked_wrongly
 from argus.dsl.tags.obligations import Box, Finding, Goal, Holds, Obligation
@@ -39,6 +39,9 @@ def store_output(
     )
     through = tuple((e.axis, e.pick.tensor) for e in view.edges if e.pick is not None)
     state.open = (*state.open, Write(view.tensor.name, box, adds, through))
+    if isinstance(frag, Same) and frag.value == 0.0:
+        # Sums that nothing was added to.
+        frag = Tile(cx.store.codes(Value(frozenset(), ()), shape), replace(frag.type, shape=shape))
     tile = as_tile(cx, frag)
     for ensures in cx.kernel.ensures:
         if ensures.tensor == view.tensor.name:
@@ -131,7 +134,10 @@ class _Store:
 
     def _check_coordinates(self, tile: Tile, values: list[Value]) -> None:
         """Each element goes where its free tags say, and is data there."""
+        carried = {a for name in self.ensures.uses for a in self.cx.types.params[name].axes}
         for number, axis in enumerate(self.ensures.index):
+            if axis not in carried and not any(c.axis == axis for v in values for c in v.comps):
+                continue  # an axis of the output alone: the sets of the contract may depend on it
             if number in self._scattered:
                 self._check_scatter(tile, number, axis)
                 continue
@@ -189,9 +195,14 @@ class _Store:
     def _own_range(self) -> list[Formula]:
         """The elements' own coordinates along the axes of the output lie inside the tensor."""
         out = list[Formula]()
-        for axis, extent in zip(self.ensures.index, self.view.tensor.shape, strict=True):
+        edges, fixed = {e.axis: e for e in self.view.edges}, dict(self.view.fixed)
+        for number, (axis, extent) in enumerate(zip(self.ensures.index, self.view.tensor.shape, strict=True)):
             at = var(own(axis))
             out += [ge(at), ge(self.cx.evaluate(extent) - at - 1)]
+            if number in fixed:
+                out.append(eq(at - fixed[number]))
+            elif edges[number].pick is None:
+                out += [ge(at - edges[number].base), ge(edges[number].base + edges[number].extent - at - 1)]
         return out
 
     def _check_scatter(self, tile: Tile, number: int, axis: str) -> None:

@@ -229,7 +229,8 @@ class Induction:
     def _hide_history(self, state: State, end: _Path) -> None:
         for name, old in self.growth.accs.items():
             frag = state.frags.get(name)
-            if isinstance(frag, Acc | Stat) and all(name in d.accs for d in end.trace):
+            grows = all(name in d.accs for d in end.trace) and any(d.accs[name] for d in end.trace)
+            if isinstance(frag, Acc | Stat) and grows:
                 earlier = replace(HISTORY, op=frag.reduced[-1].op) if frag.reduced else HISTORY
                 state.frags[name] = replace(frag, done=(*old, earlier), open=())
         state.done, state.open = (*self.growth.writes, _HISTORY_WRITE), ()

@@ -26,6 +26,7 @@ from argus.dsl.tags.domain import (
 )
 from argus.dsl.tags.state import State
 
+ROUNDING = 1e-12  # of powers: log2(e) times log(2) is 1
 OLDEST = 2  # what has been made anew more often is nobody's any more
 
 
@@ -102,7 +103,7 @@ def times(x: tuple[Factor, ...], y: tuple[Factor, ...], *, power: float = 1.0) -
     for f in (*x, *(replace(g, power=g.power * power) for g in y)):
         key = (f.ident, f.base)
         found[key] = replace(f, power=found[key].power + f.power) if key in found else f
-    return tuple(sorted((f for f in found.values() if f.power), key=lambda f: (f.ident, f.base)))
+    return tuple(sorted((f for f in found.values() if abs(f.power) > ROUNDING), key=lambda f: (f.ident, f.base)))
 
 
 def with_base(factors: tuple[Factor, ...], base: str) -> tuple[Factor, ...]:

@@ -31,7 +31,7 @@ from argus.dsl.tags.domain import (
 )
 from argus.dsl.tags.marks import times
 from argus.dsl.tags.obligations import Finding, Obligation
-from argus.dsl.tags.pads import finite
+from argus.dsl.tags.pads import finite, pad_along
 from argus.dsl.tags.slips import Fix, slip
 from argus.dsl.tags.state import State
 from argus.dsl.targets.atoms import ATOMS
@@ -103,7 +103,7 @@ class _Mma:
         acc = self._inherited(acc, left, right, axis)
         return replace(
             acc, rows=acc.rows or rows, cols=acc.cols or cols,
-            pair=pair, pad=acc.pad if _zero(left) and _zero(right) else None,
+            pair=pair, pad=acc.pad if _all_zero(left) and _all_zero(right) else None,
             open=_with_term(acc.open, replace(_term(left, right, axis), span=self.span)), span=self.span,
         )  # fmt: skip
 
@@ -363,22 +363,23 @@ def _term(a: _Operand, b: _Operand, axis: str) -> Term:
     assert len(numbers) == 1, "the k of one instruction has one base"
     raw = a.k.raw[numbers.pop()]
     windows = {w: None for v in (*a.values, *b.values) for w in v.windows if w.axis == axis}
-    zeros = [_zero(x) for x in (a, b)]
+    zeros = [all(pad_along(v, axis) == 0.0 for v in x.values) for x in (a, b)]
     # Where only one side's padding is zero, both must be padding at the same places.
     along = [{w for v in x.values for w in v.windows if w.axis == axis} for x in (a, b)]
     absorbing = (all(zeros) or (any(zeros) and along[0] == along[1])) and all(
-        v.pad is not None and np.isfinite(v.pad) and finite(v) for x in (a, b) for v in x.values
+        (p := pad_along(v, axis)) is not None and np.isfinite(p) and finite(v) for x in (a, b) for v in x.values
     )
     runs = domain.runs_of(local + raw.const)
-    masks = {
-        (m.keep, m.pad == 0.0 and _finite(y)): None for x, y in ((a, b), (b, a)) for v in x.values for m in v.masks
-    }
+    masks = dict[tuple[Formula, bool], None]()
+    for x, y in ((a, b), (b, a)):
+        for m in (m for v in x.values for m in v.masks):
+            masks[m.keep, m.pad == 0.0 == pad_along(m, axis) and _finite(y, axis)] = None
     return Term(axis, raw.without_const(), runs, windows=tuple(windows), absorbing=absorbing, masks=tuple(masks))
 
 
-def _finite(x: _Operand) -> bool:
-    """Whether all that the operand holds is finite."""
-    held = (p for v in x.values for p in (v.pad, *(m.pad for m in v.masks)))
+def _finite(x: _Operand, axis: str) -> bool:
+    """Whether all that the operand holds is finite, where at most the windows along an axis fail."""
+    held = (p for v in x.values for m in (v, *v.masks) for p in (pad_along(m, axis), *((m.pad,) * (m is not v))))
     return all(finite(v) for v in x.values) and all(p is not None and np.isfinite(p) for p in held)
 
 
@@ -389,9 +390,9 @@ def _related(rules: Combine, value: Value, axis: str) -> Value:
     return value
 
 
-def _zero(x: _Operand) -> bool:
-    """Whether the operand's padding is zero."""
-    return all(v.pad == 0.0 for v in x.values)
+def _all_zero(x: _Operand) -> bool:
+    """Whether all of the operand's padding is zero."""
+    return all(v.pad == 0.0 and not v.masks for v in x.values)
 
 
 def _with_term(terms: tuple[Term, ...], new: Term) -> tuple[Term, ...]:

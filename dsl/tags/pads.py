@@ -6,11 +6,12 @@ Data are taken to be finite, unless they are marked as possibly not; a pad that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from argus.dsl.ir.nodes import BinaryOp, UnaryOp
+from argus.dsl.layout.affine import Formula
 from argus.dsl.tags.domain import Mask, Reducer, Value
 
 NEUTRAL: Mapping[Reducer, float] = {"sum": 0.0, "max": -math.inf, "min": math.inf}
@@ -79,69 +80,111 @@ def _with_data(op: BinaryOp, number: float, data: Data, *, left: bool) -> float 
     return -number if op == "-" and not left else number
 
 
-@dataclass(frozen=True, slots=True)
-class Padding:
-    """What the elements of a value hold where they are no data: outside its windows, and where its masks fail."""
-
-    windows: frozenset[object]
-    pad: float | None
-    masks: tuple[Mask, ...]
-    finite: bool
-
-    def contents(self) -> Iterator[Content]:
-        """All that elements may hold."""
-        yield Data(self.finite)
-        if self.windows:
-            yield self.pad
-        yield from (m.pad for m in self.masks)
-
-
 def finite(value: Value) -> bool:
     return not (value.low or value.wild)
 
 
-def padding(value: Value) -> Padding:
-    return Padding(frozenset(value.windows), value.pad, value.masks, finite(value))
+def pad_along(value: Value | Mask, axis: str) -> float | None:
+    """What elements hold that lie outside the windows along this axis and no other."""
+    return dict(value.apart).get(axis, value.pad)
 
 
-def joined(op: BinaryOp, x: Padding, y: Padding) -> tuple[float | None, tuple[Mask, ...]]:
-    """The pad outside the windows of either, and the masks of both, of `x op y`."""
-    if [m.keep for m in x.masks] == [m.keep for m in y.masks]:
-        both = tuple(Mask(a.keep, binary(op, a.pad, b.pad)) for a, b in zip(x.masks, y.masks, strict=True))
-        return _outside(op, x, y), both
-    left = tuple(Mask(m.keep, _one([binary(op, m.pad, c) for c in y.contents()])) for m in x.masks)
-    right = tuple(Mask(m.keep, _one([binary(op, c, m.pad) for c in x.contents()])) for m in y.masks)
-    return _outside(op, x, y), (*left, *right)
+def uniform(value: Value) -> float | None:
+    """What all padding holds, whatever makes it padding; None if that is not one number."""
+    held = [*(value.apart and [p for _, p in value.apart]), *([value.pad] if not value.apart else [])]
+    held = held if value.windows else []
+    held += [p for m in value.masks for p in (m.pad, *(p for _, p in m.apart))]
+    return _one(held) if held else value.pad
 
 
-def _outside(op: BinaryOp, x: Padding, y: Padding) -> float | None:
-    if not x.windows and not y.windows:
-        return 0.0
-    cases = list[float | None]()
-    if x.windows and y.windows:
-        cases.append(binary(op, x.pad, y.pad))
-    if x.windows - y.windows:
-        cases.append(binary(op, x.pad, Data(y.finite)))
-    if y.windows - x.windows:
-        cases.append(binary(op, Data(x.finite), y.pad))
-    return _one(cases)
+def _window_axes(value: Value) -> dict[str, frozenset[object]]:
+    found = dict[str, set[object]]()
+    for w in value.windows:
+        found.setdefault(w.axis, set()).add(w)
+    return {axis: frozenset(windows) for axis, windows in found.items()}
 
 
-def _one(cases: list[float | None]) -> float | None:
-    return cases[0] if all(c == cases[0] for c in cases) else None
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """Pad, pads apart and masks of a value."""
+
+    pad: float | None
+    apart: tuple[tuple[str, float | None], ...]
+    masks: tuple[Mask, ...]
+
+    def of(self, value: Value) -> Value:
+        return replace(value, pad=self.pad, apart=self.apart, masks=self.masks)
 
 
-def with_number(
-    op: BinaryOp, value: Value, number: float | None, *, left: bool
-) -> tuple[float | None, tuple[Mask, ...]]:
-    """Pad and masks of `value op number`, or of `number op value` where the value is not on the left."""
+def _packed(by_axis: Mapping[str, float | None]) -> tuple[float | None, tuple[tuple[str, float | None], ...]]:
+    pads = list(by_axis.values())
+    if all(p == pads[0] for p in pads):
+        return (pads[0] if pads else 0.0), ()
+    return None, tuple(sorted(by_axis.items()))
+
+
+def mapped(value: Value, change: Callable[[Content], float | None]) -> Padded:
+    """After an operation that knows no other operand with padding."""
+    pad, apart = change(value.pad), tuple((axis, change(p)) for axis, p in value.apart)
+    masks = tuple(Mask(m.keep, change(m.pad), tuple((a, change(p)) for a, p in m.apart)) for m in value.masks)
+    return Padded(pad, apart, masks)
+
+
+def with_number(op: BinaryOp, value: Value, number: float | None, *, left: bool) -> Padded:
+    """Of `value op number`, or of `number op value` where the value is not on the left."""
     other: Content = Data() if number is None else number
-
-    def of(pad: float | None) -> float | None:
-        return binary(op, pad, other) if left else binary(op, other, pad)
-
-    return of(value.pad), tuple(Mask(m.keep, of(m.pad)) for m in value.masks)
+    return mapped(value, lambda pad: binary(op, pad, other) if left else binary(op, other, pad))
 
 
-def mapped(value: Value, change: Callable[[float | None], float | None]) -> tuple[float | None, tuple[Mask, ...]]:
-    return change(value.pad), tuple(Mask(m.keep, change(m.pad)) for m in value.masks)
+def joined(op: BinaryOp, x: Value, y: Value) -> Padded:
+    """Of `x op y`."""
+    mine, theirs = _window_axes(x), _window_axes(y)
+    by_axis = dict[str, float | None]()
+    for axis in {**mine, **theirs}:
+        cases = list[float | None]()
+        here, there = mine.get(axis, frozenset()), theirs.get(axis, frozenset())
+        if here and there:
+            cases.append(binary(op, pad_along(x, axis), pad_along(y, axis)))
+        if here - there:
+            cases.append(binary(op, pad_along(x, axis), Data(finite(y))))
+        if there - here:
+            cases.append(binary(op, Data(finite(x)), pad_along(y, axis)))
+        by_axis[axis] = _one(cases)
+    pad, apart = _packed(by_axis)
+    axes = tuple(by_axis)
+    if [m.keep for m in x.masks] == [m.keep for m in y.masks]:
+        pairs = zip(x.masks, y.masks, strict=True)
+        return Padded(pad, apart, tuple(_mask(m.keep, axes, _both(op, m, n)) for m, n in pairs))
+    left = (_mask(m.keep, axes, _against(op, m, y, theirs, left=True)) for m in x.masks)
+    right = (_mask(m.keep, axes, _against(op, m, x, mine, left=False)) for m in y.masks)
+    return Padded(pad, apart, (*left, *right))
+
+
+def _mask(keep: Formula, axes: tuple[str, ...], held: Callable[[str], float | None]) -> Mask:
+    """A mask whose elements hold `held(axis)` if the windows along an axis fail too, `held("")` if none does."""
+    base = held("")
+    return Mask(keep, base, tuple((a, p) for a in sorted(axes) if (p := held(a)) != base))
+
+
+def _both(op: BinaryOp, m: Mask, n: Mask) -> Callable[[str], float | None]:
+    return lambda axis: binary(op, pad_along(m, axis), pad_along(n, axis))
+
+
+def _against(
+    op: BinaryOp, m: Mask, other: Value, windows: Mapping[str, object], *, left: bool
+) -> Callable[[str], float | None]:
+    """Elements that fail a mask of one side, whatever of the other side's masks they fail."""
+
+    def held(axis: str) -> float | None:
+        contents: list[Content] = [pad_along(other, axis) if axis in windows else Data(finite(other))]
+        if axis in windows:
+            contents.append(Data(finite(other)))  # the windows of the two sides along an axis may differ
+        contents += [pad_along(n, axis) for n in other.masks]
+        mine = pad_along(m, axis)
+        return _one([binary(op, mine, c) if left else binary(op, c, mine) for c in contents])
+
+    return held
+
+
+def _one(cases: Sequence[float | None]) -> float | None:
+    return cases[0] if all(c == cases[0] for c in cases) else None

@@ -260,14 +260,14 @@ class Pointwise:
 
     def _subtracted(self, region: Region, factors: tuple[Factor, ...], *, running: bool) -> Value:
         x, y = region.values
-        pad, masks = pads.joined("-", pads.padding(x), pads.padding(y))
         merged = self.values.merged(region)
         value = closed(self.values.materialised(x) if x.scale else x)
         made = replace(
-            value, comps=merged.comps, windows=merged.windows, pad=pad, masks=masks, scale=(), low=x.low,
+            value, comps=merged.comps, windows=merged.windows, scale=(), low=x.low,
             wild=x.wild or not pads.finite(y), integers="", shift=times(value.shift, factors), clashes=merged.clashes,
             top=merged.top, span=self.site.span,
         )  # fmt: skip
+        made = pads.joined("-", x, y).of(made)
         return replace(made, origins=frozenset(), folds=frozenset()) if running else made
 
     def _undone(self, x: Fragment, y: Fragment) -> Fragment | None:
@@ -285,12 +285,11 @@ class Pointwise:
         for r in parts:
             z, m = r.values
             merged = self.values.merged(r)
-            pad, masks = pads.joined("+", pads.padding(z), pads.padding(m))
             value = replace(
-                closed(z), comps=merged.comps, windows=merged.windows, pad=pad, masks=masks, clashes=merged.clashes,
+                closed(z), comps=merged.comps, windows=merged.windows, clashes=merged.clashes,
                 low=z.low or m.low, shift=times(z.shift, (Factor(ident, "", 1.0, frozenset()),)), span=self.site.span,
             )  # fmt: skip
-            made.append((r, value))
+            made.append((r, pads.joined("+", z, m).of(value)))
         return Tile(self._codes(made), self.made, lost=self._lost(tiles))
 
     # -------------------------------------------------------------------------------------------- kinds

@@ -8,7 +8,7 @@ import numpy as np
 
 from argus.dsl.ir import Reduce, Ref
 from argus.dsl.ir.types import FragType
-from argus.dsl.layout.affine import formula_variables
+from argus.dsl.layout.affine import Affine, conjunction, formula_variables, ge, negation
 from argus.dsl.tags import pads
 from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
@@ -27,6 +27,7 @@ from argus.dsl.tags.domain import (
     Tile,
     Top,
     Value,
+    Window,
     closed,
     own,
     runs_of,
@@ -142,23 +143,32 @@ class _Reduction:
             comps.append(Comp(comp.axis, comp.base, cx.store.table(table)))
         neutral = pads.NEUTRAL[op]
         inner = [m for m in value.masks if own(axis) in formula_variables(m.keep)]
-        outer = tuple(
-            Mask(m.keep, m.pad if m.pad == neutral or op != "sum" else None) for m in value.masks if m not in inner
-        )
+        every = pads.uniform(value)
+        left = every if every == neutral or op != "sum" else None
+        outer = tuple(Mask(m.keep, left) for m in value.masks if m not in inner)
         along = tuple(w for w in value.windows if w.axis == axis)
-        made_low = op != "sum" and (bool(inner) or bool(outer) or (bool(along) and value.pad == neutral))
         comp = next(c for c in value.comps if c.axis == axis)
         local = cx.store.tables[comp.table][element[0]] + comp.base.const
+        absorbing = pads.pad_along(value, axis) == neutral
+        nothing = absorbing and self._may_miss(comp.base.without_const() + int(local[0]), along)
+        made_low = op != "sum" and (bool(inner) or bool(outer) or nothing)
         term = Term(
-            axis, comp.base.without_const(), runs_of(local), windows=along, absorbing=value.pad == neutral, op=op,
-            masks=tuple((m.keep, m.pad == neutral) for m in inner), span=self.site.span,
+            axis, comp.base.without_const(), runs_of(local), windows=along, absorbing=absorbing, op=op,
+            masks=tuple((m.keep, m.pad == neutral == pads.pad_along(m, axis)) for m in inner), span=self.site.span,
         )  # fmt: skip
         return replace(
             value, comps=tuple(comps), windows=tuple(w for w in value.windows if w.axis != axis), masks=outer,
-            pad=value.pad if value.pad == neutral or op != "sum" else None, reduced=(term,),
+            pad=left, apart=(), reduced=(term,),
             low=value.low or (made_low and op == "max"), wild=value.wild or (made_low and op == "min"),
             integers="", span=self.site.span,
         )  # fmt: skip
+
+    def _may_miss(self, first: Affine, windows: tuple[Window, ...]) -> bool:
+        """Whether the first element may lie outside the windows, so that nothing may be left inside."""
+        inside = conjunction(f for w in windows for f in (ge(first - w.lo), ge(w.hi - first - 1)))
+        if self.state.evident(inside):
+            return False
+        return self.cx.oracle.consistent((*self.state.hypotheses(), self.state.reduce_formula(negation(inside))))
 
     def _related(self, value: Value) -> Value:
         """What the value is relative to stays beside it only if it is the same for all that is summed."""

@@ -71,7 +71,8 @@ def complete(
     partial = replace(finding, text=text, want="", matters=(conjunction((*matters, part.real())), *matters))
     inside = conjunction((inside, part.window(step, var(POINTS[0]))))
     obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once), lambda: partial))
-    obligation.need(Goal(facts, Holds(state.reduce_formula(part.reach(step, extent))), lambda: partial))
+    if mine:  # a part that holds nothing adds nothing
+        obligation.need(Goal(facts, Holds(state.reduce_formula(part.reach(step, extent))), lambda: partial))
 
 
 def located(cx: Context, tile: Tile, value: Value) -> tuple[Formula, ...]:

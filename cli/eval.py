@@ -16,6 +16,8 @@ from argus.cli.shapes import parse_shape
 from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.dsl.kernels import make_problem, task_named
 from argus.evals.checker import evaluate_checker, save_faults
+from argus.evals.fuzz.campaign import evaluate_fuzz
+from argus.evals.fuzz.campaign import save_faults as save_fuzz_faults
 from argus.evals.races import evaluate_races
 from argus.evals.repair import evaluate_repair
 from argus.evals.table import Table, TableSummary, build, save, stored
@@ -24,7 +26,9 @@ from argus.tools.compile import DEFAULT_CACHE
 if TYPE_CHECKING:
     from argus.graph.timing import TimeTable
 
-app = typer.Typer(no_args_is_help=True, help="Evaluation suites: checker, races, repair, table, search, estimator.")
+app = typer.Typer(
+    no_args_is_help=True, help="Evaluation suites: checker, races, fuzz, repair, table, search, estimator."
+)
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
@@ -65,6 +69,33 @@ def races(json: Json = False) -> None:
     Exit 1: a verdict is not as expected.
     """
     report = evaluate_races(progress=Counted("judged"))
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.ok else 1)
+
+
+@app.command()
+def fuzz(
+    minutes: Annotated[float, typer.Option(help="How long.", min=0.01)] = 10.0,
+    cases: Annotated[int | None, typer.Option(help="How many at most.", min=1, show_default=False)] = None,
+    seed: Seed = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--save", help="Folder for cases that broke something.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Give front end and checker random text, random edits of right kernels and random IR.
+
+    Exit 1: a case brought a traceback or took too long.
+    """
+    report = evaluate_fuzz(seed=seed, minutes=minutes, cases=cases, progress=lambda line: typer.echo(line, err=True))
+    if folder is not None:
+        try:
+            save_fuzz_faults(report, folder)
+        except OSError as error:
+            fail("store", error.strerror or str(error), str(folder), json=json)
     if json:
         print_json(report)
     else:

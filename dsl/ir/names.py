@@ -203,7 +203,7 @@ _TEXTS: dict[type[Node], tuple[str, Is]] = {
     Fill: ("ring", Is.RING),
     Use: ("ring", Is.RING),
 }
-_BODIES = frozenset({"body", "orelse", "targets", "index"})
+_BODIES = frozenset({"body", "orelse", "targets"})
 
 
 class _Checker:

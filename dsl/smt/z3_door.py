@@ -259,7 +259,11 @@ class Door:
 def _work(solver: Any) -> int:  # noqa: ANN401
     """Units of work that Z3 has counted since it was loaded."""
     counts = solver.statistics()
-    return int(counts.get_key_value("rlimit count")) if "rlimit count" in counts.keys() else 0  # noqa: SIM118
+    for i in reversed(range(len(counts))):  # it stands near the end of what may be hundreds
+        key, value = counts[i]
+        if key == "rlimit count":
+            return int(value)
+    return 0
 
 
 def version() -> Mapping[str, str]:

@@ -16,11 +16,11 @@ Pool = Mapping[str, Sequence[Any]]
 
 _SORTS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("view", (ir.Ref, ir.TileAt, ir.At, ir.Rows, ir.Cols, ir.Transposed, ir.Gather)),
-    ("frag", (ir.Scalar, ir.Index, ir.Load, ir.MmaAcc, ir.Operand, ir.AsOperand, ir.Cast, ir.Unary, ir.Binary, ir.Select,
-              ir.Coordinate, ir.Mask, ir.Reduce, ir.Relayout, ir.Shuffle)),
+    ("frag", (ir.Scalar, ir.Index, ir.Load, ir.MmaAcc, ir.Operand, ir.AsOperand, ir.Cast, ir.Unary, ir.Binary,
+              ir.Select, ir.Coordinate, ir.Mask, ir.Reduce, ir.Relayout, ir.Shuffle)),
     ("statement", (ir.Assign, ir.Store, ir.AtomicAdd, ir.Copy, ir.CopyAsync, ir.Commit, ir.Wait, ir.Barrier, ir.Shift,
-                   ir.Fence, ir.Arrive, ir.AwaitPhase, ir.MmaInto, ir.MmaWait, ir.For, ir.If, ir.Role, ir.Elect, ir.Fill,
-                   ir.Use, ir.AssertMatch, ir.AssertComplete)),
+                   ir.Fence, ir.Arrive, ir.AwaitPhase, ir.MmaInto, ir.MmaWait, ir.For, ir.If, ir.Role, ir.Elect,
+                   ir.Fill, ir.Use, ir.AssertMatch, ir.AssertComplete)),
     ("index", (Const, Op, Var)),
 )  # fmt: skip
 _NUMBERS = (0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 32, 48, 64, 96, 128, 1000, 2**31)

@@ -6,9 +6,37 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-WORDS = ["kernel", "def", "for", "in", "if", "else", "with", "as", "range", "unroll", "tiles", "block", "split", "role", "elect", "shared", "mbar", "ring", "fill", "use", "tile", "rows", "cols", "gather", "scatter", "T", "load", "store", "copy", "copy_async", "commit", "wait", "barrier", "shift", "fence", "arrive", "await_phase", "mma_acc", "operand", "mma", "mma_wait", "as_operand", "relayout", "shuffle", "to", "exp2", "max", "min", "select", "mask", "reduce", "online_softmax", "atomic_add", "tag", "assert_match", "assert_differ", "assert_complete", "where", "assume", "ensures", "over", "uses", "linear", "xor", "b128", "cdiv", "sched_group", "sched_barrier", "priority", "inf", "A", "B", "C", "M", "N", "K", "k", "m", "n", "acc", "st", "r", "As", "Bs", "bm", "bn", "kt", "ks", "x", "y", "s", "f32", "bf16", "f16", "i32", "i8", "f8", "target", "waves", "map", "via", "pad", "swizzle", "grid", "regs", "axis", "across", "order", "sum", "a", "b", "wave", "dma", "tma", "cp", "gfx942", "sm_90a", "import", "class", "lambda", "while", "return", "None", "True", "async", "global", "not", "and", "or", "is"]
-MARKS = ['(', ')', '[', ']', '{', '}', ',', ':', '.', '=', '==', '!=', '<', '<=', '>', '>=', '+', '-', '*', '/', '//', '%', '**', '&', '|', '^', '~', '+=', '*=', '->', '@', ';', '#', '\\', "'", '"', '"""', ':', '0', '1', '2', '3', '7', '8', '16', '32', '64', '128', '-1', '0.0', '1e9', '1e309', '2147483648', '99999999999999999999', '0x10', '1_0', '1j']
-ODD = ("\t", "\x00", "\ufeff", "é", "·", "𝐱", "\u202e", "\r", "\x0c", "\n\n", "    ", " ", "\\\n", "ﬁ", "\U0001f600")
+_WORDS = """
+    kernel def for in if else with as range unroll tiles block split role elect shared mbar ring fill use tile rows cols
+    gather scatter T load store copy copy_async commit wait barrier shift fence arrive await_phase mma_acc operand mma
+    mma_wait as_operand relayout shuffle to exp2 max min select mask reduce online_softmax atomic_add tag assert_match
+    assert_differ assert_complete where assume ensures over uses linear xor b128 cdiv sched_group sched_barrier priority
+    inf A B C M N K k m n acc st r As Bs bm bn kt ks x y s f32 bf16 f16 i32 i8 f8 target waves map via pad swizzle grid
+    regs axis across order sum a b wave dma tma cp gfx942 sm_90a import class lambda while return None True async global
+    not and or is
+"""
+_MARKS = r"""
+    ( ) [ ] { } , : . = == != < <= > >= + - * / // % ** & | ^ ~ += *= -> @ ; # \ ' " 0 1 2 3 7 8 16 32 64 128 -1 0.0 1e9
+    1e309 2147483648 99999999999999999999 0x10 1_0 1j
+"""
+WORDS, MARKS = _WORDS.split(), _MARKS.split()
+ODD = (
+    "\t",
+    "\x00",
+    "\ufeff",
+    "é",
+    "·",
+    "\U0001d431",
+    "\u202e",
+    "\r",
+    "\x0c",
+    "\n\n",
+    "    ",
+    "\u2009",
+    "\\\n",
+    "\ufb01",
+    "\U0001f600",
+)
 TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 
 HEAD = '@kernel(target="{target}", waves={waves})\ndef f(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):\n'

@@ -70,7 +70,7 @@ class Locator:
         if key not in self._known:
             columns = self.cx.buffer(place.buffer).shape[-1]
             inside = [
-                bool(region.rows >> r & 1 and region.cols >> c & 1)
+                bool(region.rows >> int(r) & 1 and region.cols >> int(c) & 1)  # Python's integers have no width
                 for r, c in zip(*divmod(place.flat, columns), strict=True)
             ]
             self._known[key] = replace(place, cells=place.flat[np.array(inside)], region=region, key=key)

@@ -88,6 +88,19 @@ def test_built_statements(statement: n.Stmt, code: Code | None, part: str) -> No
     assert part in found.message
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        n.At(src=n.Ref(name="A"), index=Var("q")),
+        n.TileAt(src=n.Ref(name="A"), shape=(64, 64), index=(Const(0), Var("q"))),
+        n.Gather(src=n.Ref(name="A"), index=n.Ref(name="q")),
+    ],
+)
+def test_indices_of_views_are_defined(view: n.View) -> None:
+    found = first(built(assign("x", n.Load(view=view))))
+    assert (found.code, "`q` is not defined here" in found.message) == (Code.UNKNOWN_NAME, True)
+
+
 def test_a_name_keeps_its_kind() -> None:
     found = first(built(assign("x", n.Scalar(value=0.0)), assign("x", n.Index(expr=Const(1)))))
     assert (found.code, "cannot become an integer" in found.message) == (Code.BAD_SPACE, True)

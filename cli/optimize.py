@@ -41,6 +41,9 @@ def optimize(
     times: Annotated[
         Path | None, typer.Option(help="With --resume: what a parked run's bundle wrote on the machine with the GPU.")
     ] = None,
+    learn_from: Annotated[
+        str | None, typer.Option(help="A run's folder or id whose results are believed from the start.")
+    ] = None,
     without: Annotated[
         list[str] | None, typer.Option(help="Ablation: tags, smt, feedback, learning or knowledge off; repeatable.")
     ] = None,
@@ -70,6 +73,8 @@ def optimize(
         options["config"] = _config(without, json=json)
     if times is not None:
         options["times"] = times
+    if learn_from is not None:
+        options["learn_from"] = run_folder(learn_from)
     try:
         options["models"] = parse_models(model) if model else None
         folder = run_folder(resumed) if resumed else None

@@ -21,10 +21,13 @@ from argus.graph.events import (
     Warned,
 )
 
-_HEAD = (
-    f"{'#':>4}  {'from':>4}  {'technique':<30} {'change':<34} {'proved':>7}  {'tests':>5}  {'us':>8}  {'floor':>6}"
-    "  limited by"
-)
+
+def _head(timing: str) -> str:
+    us = "est us" if timing == "estimated" else "us"
+    return (
+        f"{'#':>4}  {'from':>4}  {'technique':<30} {'change':<34} {'proved':>7}  {'tests':>5}  {us:>8}  {'floor':>6}"
+        "  limited by"
+    )
 
 
 class Progress:
@@ -43,7 +46,7 @@ class Progress:
                 self._line(
                     f"{again} {event.run_id}: {event.task} {event.dtype} {sizes} -> {event.target}, seed {event.seed}"
                 )
-                self._line(_HEAD, "bold")
+                self._line(_head(event.timing), "bold")
             case Planned() if event.refusal:
                 self._line(f"      no plan: {event.refusal}", "yellow")
             case Refused() if event.fix_class:
@@ -85,8 +88,6 @@ def row(event: Validated) -> str:
         if event.time_us is not None and event.lower_bound_us is not None
         else "-"
     )
-    if event.time_us is not None and event.time_kind == "estimated":
-        time = f"~{time}"
     peer = f", {100 * event.peer_ratio:.1f} % of the library" if event.peer_ratio is not None else ""
     why = f"{event.bound}{peer}" if event.status == "valid" else f"{event.status}: {event.note}".rstrip(": ")
     repaired = f" (repaired {event.repairs}x)" if event.repairs else ""

@@ -36,6 +36,7 @@ class RunStarted(_Event, frozen=True):
     models: dict[str, str]
     cards: int
     resumed: bool = False
+    timing: str = "estimated"
 
 
 class Planned(_Event, frozen=True):

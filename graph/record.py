@@ -18,7 +18,10 @@ from argus.graph.timing.executor import Timing
 
 
 class RunRecord(BaseModel, frozen=True):
-    """`run.json`: what a run was asked for, and what resuming must find unchanged; `timing` is who measures."""
+    """`run.json`: what a run was asked for, and what resuming must find unchanged; `timing` is who measures.
+
+    `learned_from` is the run whose beliefs this one began with.
+    """
 
     schema_version: int = 1
     run_id: str
@@ -28,6 +31,7 @@ class RunRecord(BaseModel, frozen=True):
     budget: Budget
     tracking: str = ""
     timing: Timing = "estimated"
+    learned_from: str = ""
     result: RunResult | None = None
 
 

@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
     cards: Mapping[str, Card] | None
     track: bool
     executor: Executor | None
+    learn_from: Path | str | None
 
 
 def optimize(task: str, **options: Unpack[Options]) -> RunResult:
@@ -79,6 +80,7 @@ async def aoptimize(
     cards: Mapping[str, Card] | None = None,
     track: bool = True,
     executor: Executor | None = None,
+    learn_from: Path | str | None = None,
 ) -> RunResult:
     """Optimise a task's kernel.
 
@@ -105,6 +107,7 @@ async def aoptimize(
         cards: Techniques in place of the corpus.
         track: Whether MLflow gets the run.
         executor: Who measures, in place of what fits this machine.
+        learn_from: An earlier run's folder: what its attempts taught is believed from the start, as a few tries' worth.
 
     Raises:
         KernelError: Unknown task, size, dtype or target.
@@ -116,6 +119,7 @@ async def aoptimize(
     problem_of(key)
     names = named(models or {})
     run_id = secrets.token_hex(4)
+    earlier = "" if learn_from is None else str(RunFolder.open(Path(learn_from)).root.resolve())
     folder = RunFolder.create(Path(out) if out is not None else RUNS / run_id)
     record = RunRecord(
         run_id=run_id,
@@ -124,6 +128,7 @@ async def aoptimize(
         config=config or Config(),
         budget=Budget(rounds=rounds, candidates=candidates, tokens=budget_tokens, minutes=minutes),
         timing=executor.timing if executor else timing_for(target),
+        learned_from=earlier,
     )
     folder.write_run(record)
     given = Given(models or {}, toolbox, cards, events, on_event, track, executor)

@@ -7,7 +7,7 @@ import sqlite3
 import warnings
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +20,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from argus.agents.models import ModelChoice
 from argus.agents.policy.lessons import planner_prompt
 from argus.agents.toolbox import Toolbox
+from argus.dsl.codegen.nvcc import nvcc_path
+from argus.dsl.diagnostics import ToolchainError
+from argus.graph.beliefs import beliefs_of
 from argus.graph.build import Compiled, build_graph
 from argus.graph.context import Budget, Config, RunContext, bench, default_toolbox, problem_of
 from argus.graph.errors import RunError
@@ -61,7 +64,9 @@ async def run(folder: RunFolder, record: RunRecord, given: Given, *, fresh: bool
     """
     with _locked(folder), _sink(folder, given) as sink, _tools(given, record.config) as toolbox:
         context = _context(folder, record, given, sink, toolbox)
-        bench(context, record.task)  # what is wrong with cards, models or tools shows before anything runs
+        b = bench(context, record.task)  # what is wrong with cards, models or tools shows before anything runs
+        if fresh and record.learned_from:
+            context = replace(context, arms=beliefs_of(Path(record.learned_from), b.catalogue, context.reward))
         async with _graph(folder) as graph:
             return await _sitting(graph, folder, record, context, fresh=fresh)
 
@@ -223,8 +228,20 @@ def _announce(record: RunRecord, context: RunContext, *, resumed: bool) -> None:
             models=record.models,
             cards=len(b.catalogue.optimisations()),
             resumed=resumed,
+            timing=record.timing,
         )
     )
+    if record.timing in ("local", "file") and (lack := _missing_tools()):
+        context.sink.emit(Warned(message=lack))
+
+
+def _missing_tools() -> str:
+    """What this machine lacks for compiling what is to be timed; empty if nothing."""
+    try:
+        nvcc_path()
+    except ToolchainError as error:
+        return f"{error}; kernels are checked and written as CUDA C (kernel.cu), and none can be timed"
+    return ""
 
 
 def _settings(record: RunRecord) -> RunnableConfig:

@@ -345,3 +345,23 @@ async def test_checkpoints_are_synchronous(tmp_path: Path) -> None:
 def _kept(root: Path) -> list[Attempt]:
     paths = sorted((root / "attempts").glob("*/attempt.json"), key=lambda p: int(p.parent.name))
     return [Attempt.model_validate_json(p.read_text()) for p in paths]
+
+
+async def test_beliefs_of_an_earlier_run_are_taken_along(tmp_path: Path) -> None:
+    await small(tmp_path / "first", candidates=8)
+    found = await small(tmp_path / "second", learn_from=tmp_path / "first", rounds=0)
+    assert found.status == "no_gain"
+    first, second = (Store(tmp_path / name / "episodes.sqlite") for name in ("first", "second"))
+    assert first.rows("step")
+    # Nothing was tried yet, and no lesson cites steps of another run.
+    assert second.rows("lesson") == []
+    record = json.loads((tmp_path / "second" / "run.json").read_text())
+    assert record["learned_from"] == str((tmp_path / "first").resolve())
+    (event,) = [e for e in read(tmp_path / "second" / "events.jsonl") if e.kind == "learned"]
+    assert event.arms > 0
+
+
+async def test_there_is_no_run_to_learn_from(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no run in"):
+        await small(tmp_path / "run", learn_from=tmp_path / "nowhere")
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,46 @@
+"""Beliefs taken along from an earlier run: its rewards are learned again, and count for at most six tries an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from argus.agents.attempt import Attempt
+from argus.agents.policy.arms import Catalogue
+from argus.agents.policy.learning import learn
+from argus.agents.policy.lessons import Arm, carried
+from argus.agents.policy.reward import Reward
+from argus.graph.errors import RunError
+from argus.graph.folder import RECORD, RunFolder
+
+
+def beliefs_of(run: Path, catalogue: Catalogue, reward: Reward) -> dict[str, Arm]:
+    """What a run's attempts teach, under this catalogue's cards.
+
+    Arms carry target, family and kind of time in their names: those of another target lie idle.
+
+    Raises:
+        RunError: If there is no run, or none of its attempts can be read.
+    """
+    folder = RunFolder.open(run)
+    attempts = sorted(_attempts(folder), key=lambda a: (a.round, a.id))
+    if not attempts:
+        raise RunError(f"{run} holds no attempts to learn from", where=str(run))
+    known = {a.id: a for a in attempts}
+    arms: dict[str, Arm] = {}
+    for _, fresh in groupby(attempts, key=lambda a: a.round):
+        usable = [a for a in fresh if a.parent is None or a.parent in known]
+        arms = learn(arms, usable, known, catalogue, reward).arms
+    # Which steps taught it is the other run's business: a lesson here cites steps of this one.
+    return {name: arm.model_copy(update={"steps": ()}) for name, arm in carried(arms.values()).items()}
+
+
+def _attempts(folder: RunFolder) -> Iterator[Attempt]:
+    for path in (folder.root / "attempts").glob(f"*/{RECORD}"):
+        try:
+            yield Attempt.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            continue  # cut short by a crash, or of an older version

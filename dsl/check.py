@@ -20,6 +20,7 @@ from argus.dsl.layout.affine import formula
 from argus.dsl.smt.discharge import provable, settle
 from argus.dsl.smt.mend import Change, Key, mend
 from argus.dsl.smt.replay import Replayer, order_of
+from argus.dsl.smt.search import search
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
 from argus.dsl.smt.z3_door import Door
 from argus.dsl.tags import contract
@@ -108,8 +109,21 @@ def _settled(
     replayer = Replayer(core, analysis.blocks) if replay else None
     order = order_of(blocks, types.sizes)
     verdicts = [(key, o, _verdict(o, door, replayer, order)) for key, o in _keyed(analysis.registry.all)]
+    if replayer is not None and core.target == "sm_90a" and not any(isinstance(v, Refuted) for _, _, v in verdicts):
+        verdicts = _searched(core, replayer, verdicts)
     fixes = _fixes(source, verdicts, door) if source is not None else {}
     return [_report(o, _with_fix(v, fixes.get(key))) for key, o, v in verdicts]
+
+
+def _searched(
+    core: Kernel, replayer: Replayer, verdicts: list[tuple[Key, Obligation, Verdict]]
+) -> list[tuple[Key, Obligation, Verdict]]:
+    """The verdicts with one that execution refutes, where the analysis leaves some open."""
+    undecided = [o for _, o, v in verdicts if isinstance(v, Unknown)]
+    found = search(core, replayer, undecided) if undecided else None
+    if found is None:
+        return verdicts
+    return [(k, o, Refuted(o.tier, found[1]) if o is found[0] else v) for k, o, v in verdicts]
 
 
 def _keyed(obligations: Sequence[Obligation]) -> Iterator[tuple[Key, Obligation]]:

@@ -7,7 +7,7 @@ between its last MMA and the store, they are applied to the true sums here; what
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeGuard
 
 import numpy as np
@@ -18,6 +18,8 @@ from argus.dsl.ir import (
     Assign,
     Binary,
     Cast,
+    CopyAsync,
+    Elect,
     Ensures,
     For,
     If,
@@ -29,6 +31,7 @@ from argus.dsl.ir import (
     Node,
     Reduce,
     Ref,
+    Role,
     Scalar,
     Select,
     Stmt,
@@ -152,7 +155,7 @@ def epilogue(
     """
     if changes_data(core):
         return None
-    body = _opened(core.body)
+    body = tuple(_straight(_opened(core.body)))
     whole = sums.get(tensor)
     if whole is not None and not any(isinstance(n, Binary | Unary | Select) for n in walk_body(body)):
         return whole
@@ -167,7 +170,10 @@ def epilogue(
     made_of = {name: {name} for name in parts}
     wanted: Floats | None = None
     for stmt in body:
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Binary | Unary | Select | Cast | Ref):
+        if isinstance(stmt, Assign) and isinstance(stmt.value, AsOperand):
+            if isinstance(stmt.value.src, Ref) and stmt.value.src.name in env:
+                env[stmt.targets[0]] = env[stmt.value.src.name]
+        elif isinstance(stmt, Assign) and isinstance(stmt.value, Binary | Unary | Select | Cast | Ref):
             target, value = stmt.targets[0], stmt.value
             used = {n.name for n in walk_body((stmt,)) if isinstance(n, Ref)}
             made_of[target] = set[str]().union(*(made_of.get(name, set[str]()) for name in used))
@@ -178,12 +184,17 @@ def epilogue(
                 return None  # changed parts are combined: how is what is to be found out
             elif (found := _value(value, env, sizes)) is not None:
                 env[target] = found
-        elif isinstance(stmt, Store) and root(stmt.view) == tensor and isinstance(stmt.value, Ref):
-            stored = env.get(stmt.value.name)
+        elif isinstance(stmt, Store) and isinstance(stmt.value, Ref) and root(stmt.view) != tensor:
+            # On its way through shared memory.
+            env |= {root(stmt.view): env[stmt.value.name]} if stmt.value.name in env else {}
+        elif (source := _stored(stmt, tensor)) is not None:
+            stored = env.get(source)
             if stored is None:
                 return None
             shape = next(iter(sums.values())).shape
             wanted = np.broadcast_to(np.asarray(stored, np.float64), shape)
+    if wanted is None and core.target == "sm_90a":
+        return None  # stored in a way that this function does not follow
     return whole if wanted is None else wanted
 
 
@@ -199,13 +210,33 @@ def _loaded_parts(core: Kernel, parts: set[str]) -> set[str]:
     return {n.targets[0] for n in loads if isinstance(n.value, Load) and all(stored.get(root(n.value.view), [False]))}
 
 
+def _stored(stmt: Stmt, tensor: str) -> str | None:
+    """The name of what a statement stores to a tensor."""
+    match stmt:
+        case Store(view=view, value=Ref(name=name)) if root(view) == tensor:
+            return name
+        case CopyAsync(dst=dst, src=src) if root(dst) == tensor:
+            return root(src)
+        case _:
+            return None
+
+
 def _opened(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """The statements of a block or, on a persistent grid, of a tile."""
-    return tuple(s for outer in body for s in (outer.body if _of_tiles(outer) else (outer,)))
+    """The statements of a block or, on a persistent grid, of a tile, those of roles among them."""
+    return tuple(s for outer in body for s in (_opened(outer.body) if _of_block(outer) else (outer,)))
 
 
-def _of_tiles(stmt: Stmt) -> TypeGuard[For]:
-    return isinstance(stmt, For) and stmt.kind == "tiles"
+def _of_block(stmt: Stmt) -> TypeGuard[For | Role]:
+    return isinstance(stmt, Role) or (isinstance(stmt, For) and stmt.kind == "tiles")
+
+
+def _straight(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Unrolled loops once, since what they do to the parts of a value they do to the value."""
+    for stmt in body:
+        if isinstance(stmt, Elect) or (isinstance(stmt, For) and stmt.kind == "unroll"):
+            yield from _straight(stmt.body)
+        else:
+            yield stmt
 
 
 def _value(node: Node, env: Mapping[str, Floats | float], sizes: Mapping[str, int]) -> Floats | float | None:

@@ -110,6 +110,18 @@ class Replayer:
             return None
         return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
 
+    def probe(self, sizes: Mapping[str, int], policy: Policy) -> tuple[Shown, dict[str, int]] | None:
+        """How an execution of the whole grid goes wrong, and its sizes; None if it does not, or cannot run."""
+        program = self._program(sizes)
+        inputs = None if program is None else self._inputs(program, sizes)
+        if program is None or inputs is None:
+            return None
+        outcome = self._run(program, policy, None, inputs)
+        if outcome.faults:
+            return Shown(policy, outcome.faults[0]), dict(program.sizes)
+        shown = self._differs(program, outcome, inputs, policy, None)
+        return None if shown is None else (shown, dict(program.sizes))
+
     def must_show(self, obligation: Obligation) -> bool:
         """Whether an execution would show any violation of the obligation.
 

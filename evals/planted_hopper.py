@@ -115,21 +115,27 @@ BUGS: tuple[HopperBug, ...] = (
     ),
     HopperBug(
         "fill waits for the completion before", "by hand", "kt // 3 - 1)", "kt // 3 - 2)",
-        ("deadlock", "race", "wait"), "await_phase(empty", "", "phase aliasing",
+        ("race", "wait", "deadlock"), "copy_async(As", "copy_async(As", "missing wait",
     ),
     HopperBug(
         "fill waits for no stage", "by hand", "await_phase(empty[kt % 3], kt // 3 - 1)", "await_phase(empty[0], -1)",
-        ("race", "wait"), "copy_async(As", "acc += mma", "missing wait",
+        ("race", "wait"), "copy_async(As", "copy_async(As", "missing wait",
+    ),
+    HopperBug(
+        "all waves wait for what one lane fills", "by hand",
+        "            with elect():\n                await_phase(empty[kt % 3], kt // 3 - 1)\n",
+        "            await_phase(empty[kt % 3], kt // 3 - 1)\n            with elect():\n",
+        ("deadlock",), "await_phase(empty", "arrive(empty", "phase aliasing", hangs=True,
     ),
     HopperBug(
         "use waits for the completion after", "by hand", "await_phase(full[kt % 3], kt // 3)",
         "await_phase(full[kt % 3], kt // 3 + 1)",
-        ("deadlock",), "await_phase(full", "await_phase(empty", "phase aliasing", hangs=True,
+        ("deadlock",), "await_phase(full", "", "phase aliasing", hangs=True,
     ),
     HopperBug(
         "use waits for another stage", "by hand", "await_phase(full[kt % 3], kt // 3)",
         "await_phase(full[(kt + 1) % 3], (kt + 1) // 3)",
-        ("deadlock", "wait"), "await_phase(full", "await_phase(empty", "stage off by n", hangs=True,
+        ("deadlock", "wait"), "await_phase(full", "", "stage off by n", hangs=True,
     ),
     HopperBug(
         "operand from the next stage", "by hand", "As[kt % 3].rows(g * 64, 64)", "As[(kt + 1) % 3].rows(g * 64, 64)",
@@ -153,7 +159,7 @@ BUGS: tuple[HopperBug, ...] = (
     ),
     HopperBug(
         "k-steps of one operand reversed", "ring", 'st.Bs.operand("b", acc, ks)', 'st.Bs.operand("b", acc, 3 - ks)',
-        ("conformity", "written"), "acc += mma", "copy_async(st.", "operand transposed",
+        ("conformity", "written"), "acc += mma", "copy_async(st.", "k incomplete",
     ),
     HopperBug(
         "last k-step left out", "ring", "for ks in unroll(4)", "for ks in unroll(3)",
@@ -175,11 +181,11 @@ BUGS: tuple[HopperBug, ...] = (
     ),
     HopperBug(
         "more bytes announced than copied", "by hand", "bytes=24576", "bytes=32768",
-        ("deadlock",), "arrive(full", "await_phase(full", None, hangs=True,
+        ("deadlock",), "arrive(full", "copy_async(Bs", None, hangs=True,
     ),
     HopperBug(
         "stage free after half of its users", "by hand", "empty = mbar(8, count=3)", "empty = mbar(4, count=3)",
-        ("race", "wait", "deadlock"), "copy_async(As", "acc += mma", None,
+        ("race", "wait", "deadlock"), "copy_async(As", "acc += mma", "missing wait",
     ),
     HopperBug(
         "stage waits for more users than there are", "by hand", "empty = mbar(8, count=3)", "empty = mbar(12, count=3)",
@@ -207,11 +213,11 @@ BUGS: tuple[HopperBug, ...] = (
     ),
     HopperBug(
         "both consumers take the first rows", "ring", "st.As.rows(g * 64, 64)", "st.As.rows(0, 64)",
-        ("epilogue",), "copy_async(C", "copy_async(st.As", "stage off by n",
+        ("epilogue",), "copy_async(C", "acc += mma", "stage off by n",
     ),
     HopperBug(
         "consumers' rows overlap", "ring", "st.As.rows(g * 64, 64)", "st.As.rows(g * 32, 64)",
-        ("epilogue",), "copy_async(C", "copy_async(st.As", "stage off by n",
+        ("epilogue",), "copy_async(C", "acc += mma", "stage off by n",
     ),
     HopperBug(
         "both consumers store the first rows", "ring", "[2 * bm + g, ", "[2 * bm, ",

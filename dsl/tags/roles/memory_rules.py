@@ -82,11 +82,12 @@ class MemoryRules:
         init = cx.registry.get("init", touch.site.number)
         if (codes < 0).any():
             shared = cx.buffer(buffer)
+            copied = [w.site for stage in sync_of(state).memory[buffer] for w in stage.writes]
             finding = Finding(
                 f"{buffer} is read where nothing was written before", touch.site.span, cx.loops(),
                 thread=_thread(touch.who), buffer=buffer, hops=(Hop(span=shared.span, text=f"{buffer} starts empty"),),
                 fix_class="stage off by n" if len(sync_of(state).memory[buffer]) > 1 else "missing wait",
-                wrong=int((codes < 0).sum()), total=codes.size,
+                wrong=int((codes < 0).sum()), total=codes.size, producer=cx.span_of(copied[0]) if copied else None,
             )  # fmt: skip
             cx.violated(init, state, "table", lambda: finding)
             return f"depends on {init.place}"
@@ -174,6 +175,9 @@ class MemoryRules:
             return "stage off by n", f"line {line} uses a stage that was not awaited, and another one was"
         if not access.ordinary and not self._complete(sync, access):
             return "missing wait", f"wait for what line {self._line(access)} started, before line {line}"
+        own = self.teams[access.team]
+        if not access.ordinary and not touch.who & ~own.mask:
+            return "missing barrier", f"barrier(waves={own.waves}) after the wait, before line {line}"
         if touch.verb == "copies into" or not access.ordinary:
             return "missing wait", f"free the stage after line {self._line(access)}, and await that before line {line}"
         return "missing barrier", f"barrier(...) before line {line}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from argus.dsl.ir import Arrive, AsOperand, AwaitPhase, Commit, CopyAsync, MmaInto, Operand, Ref, Store, View
+from argus.dsl.diagnostics import FixClass
+from argus.dsl.ir import Arrive, AsOperand, AwaitPhase, Commit, CopyAsync, MmaInto, Operand, Ref, Stmt, Store, View
 from argus.dsl.ir.types import DTYPE_BYTES, FragType
 from argus.dsl.layout import OperandMap, Uniform
 from argus.dsl.layout.affine import FALSE, Affine, ge
@@ -325,6 +326,10 @@ class Statements:
         loads = sync.loads.pop(wave, ())
         for copying in loads:
             sync.order.learn(copying.epoch, phase)
+        self.count_bytes(state, site, loads, announced)
+
+    def count_bytes(self, state: State, site: Site, loads: tuple[Copying, ...], announced: int) -> None:
+        """What a phase counts must be what the copies bring, or it ends too early or never."""
         copied = sum(c.bytes for c in loads)
         if copied != announced:
             finding = Finding(
@@ -371,6 +376,20 @@ class Statements:
             return False
         order.acquire(slot.done, actor.mask)
         return True
+
+    def why_stuck(self, state: State, stmt: Stmt, team: Team) -> tuple[FixClass | None, str]:
+        """What an edit should change where a team waits for ever."""
+        if not isinstance(stmt, AwaitPhase):
+            return "trip counts differ", "all teams must come to the barrier as often as the others"
+        slots = sync_of(state).bars[stmt.bar]
+        slot = slots[self.locator.slot(state, stmt.bar, stmt.slot)]
+        if not slot.idle:
+            came = slot.arrivals - slot.missing
+            return None, f"{stmt.bar} counts {slot.arrivals} arrivals, and {came} came"
+        order = sync_of(state).order
+        if any(s.happened[0] >= 0 and not order.knows(team.mask, (s.happened[0],)) for s in slots if s is not slot):
+            return "stage off by n", f"another slot of {stmt.bar} completed, and nobody waits for it"
+        return "trip counts differ", f"{stmt.bar} must complete as often as it is waited for"
 
     def _wrong_phase(self, state: State, site: Site, behind: bool, absolute: Affine) -> None:
         """Parity would stand for another phase, unless the wait is for a completion before the first."""

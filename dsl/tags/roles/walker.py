@@ -348,17 +348,17 @@ class RoleWalker(Walker):
 
     def _stuck(self, path: _Path, heads: dict[int, Item]) -> None:
         """Every team waits: no schedule gets further."""
-        waits = [s for s in heads.values() if not isinstance(s, Bind | Elected)]
-        for stmt in waits:
-            others = [s for s in waits if s is not stmt]
+        waits = [(t, s) for t, s in heads.items() if not isinstance(s, Bind | Elected)]
+        for team, stmt in waits:
+            others = [s for _, s in waits if s is not stmt]
+            fix_class, fix = self.rules.why_stuck(path.state, stmt, self.teams[team])
             finding = Finding(
                 "every team waits, and none can go on", stmt.span, self.cx.loops(),
-                producer=others[0].span if others else None, fix_class="trip counts differ",
-                fix="each completion that is waited for must come from as many arrivals and bytes as it counts",
+                producer=others[0].span if others else None, fix_class=fix_class, fix=fix,
             )  # fmt: skip
             obligation = self.cx.registry.get("deadlock", self._site(stmt).number)
             self.cx.violated(obligation, path.state, "structure", lambda finding=finding: finding)
-        self._give_up(path, f"all teams wait at line {waits[0].span.line}")
+        self._give_up(path, f"all teams wait at line {waits[0][1].span.line}")
 
     # ------------------------------------------------------------------------------------- statements
 

@@ -1,0 +1,125 @@
+"""Hopper kernels: the family is proved for all sizes, planted bugs are refuted where they are, each rule is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from argus.dsl.check import check
+from argus.dsl.diagnostics import Counterexample, ObligationReport, Span
+from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
+from argus.evals.planted_hopper import BUGS, HopperBug, sources
+
+SCHEDULES = {
+    "128x128, 4 stages": HopperGemmSchedule(tile=(128, 128, 64), stages=4),
+    "128x256, 4 stages": HopperGemmSchedule(tile=(128, 256, 64), stages=4),
+    "256x128, 3 stages": HopperGemmSchedule(tile=(256, 128, 64), stages=3),
+    "one consumer of 64 rows, 6 stages": HopperGemmSchedule(tile=(64, 128, 64), consumers=1, stages=6),
+    "128x192, one epilogue buffer": HopperGemmSchedule(tile=(128, 192, 64), stages=5, group_m=2),
+    "128x160, odd chunks": HopperGemmSchedule(tile=(128, 160, 64), stages=4),
+    "128x64, nothing kept, rows": HopperGemmSchedule(tile=(128, 64, 64), stages=3, keep=0, group_m=1),
+    "128x128, 2 stages": HopperGemmSchedule(tile=(128, 128, 64), stages=2),
+    "32x128, operands exchanged": HopperGemmSchedule(tile=(32, 128, 64), stages=4, swap=True),
+}
+QUICK = {
+    "stage freed while MMAs read it", "use waits for the completion after", "no proxy fence before the TMA store",
+    "bytes of one copy announced", "block ends while its stores are in flight", "last k-step left out",
+}  # fmt: skip
+
+
+def text(schedule: HopperGemmSchedule) -> str:
+    return hopper_gemm.text(schedule, make_problem(task_named("gemm"), dtype="bf16", target="sm_90a"))
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_family_is_proved(name: str) -> None:
+    report = check(text(SCHEDULES[name]))
+    assert [o.reason for o in report.obligations if o.verdict != "proved"] == []
+    assert report.ok
+    assert report.widened == ()
+
+
+def test_barriers_written_out_are_proved() -> None:
+    assert check(sources()["by hand"]).ok
+
+
+# --------------------------------------------------------------------------------------------------- bugs
+
+
+@pytest.mark.parametrize(
+    "bug", [pytest.param(b, id=b.name, marks=[] if b.name in QUICK else pytest.mark.slow) for b in BUGS]
+)
+def test_bugs_are_refuted_where_they_are(bug: HopperBug) -> None:
+    lines = bug.text.splitlines()
+    report = check(bug.text, fixes=False)
+    refuted = [o for o in report.obligations if o.verdict == "refuted"]
+    assert any(_as_expected(o, bug, lines) for o in refuted), report.render(bug.text)
+
+
+def _as_expected(o: ObligationReport, bug: HopperBug, lines: list[str]) -> bool:
+    found = o.counterexample
+    assert found is not None
+    assert found.replayed
+    return (
+        o.kind in bug.kinds
+        and bug.consumer in _line(lines, found.consumer)
+        and any(bug.other in _line(lines, s) for s in _others(found))
+        and found.fix_class == bug.fix_class
+    )
+
+
+def _others(found: Counterexample) -> list[Span | None]:
+    return [None if found.other is None else found.other.span, found.producer]
+
+
+def _line(lines: list[str], span: Span | None) -> str:
+    return "" if span is None else lines[span.line - 1]
+
+
+# -------------------------------------------------------------------------------------------------- rules
+
+
+def always(*_: Any, **__: Any) -> bool:  # noqa: ANN401
+    return True
+
+
+def nothing(*_: Any, **__: Any) -> None:  # noqa: ANN401
+    return None
+
+
+def none_of_them(*_: Any, **__: Any) -> list[Any]:  # noqa: ANN401
+    return []
+
+
+ROLES = "argus.dsl.tags.roles"
+RULES: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "accesses are ordered": (f"{ROLES}.order.Order.knows", always, "epilogue buffer free for one wave only"),
+    "copies may land at once": (f"{ROLES}.order.Order.may_copy", always, "stage freed while MMAs read it"),
+    "the async proxy sees fenced stores": (
+        f"{ROLES}.order.Order.visible", always, "no proxy fence before the TMA store",
+    ),
+    "registers of MMAs in flight": (
+        f"{ROLES}.statements.Statements.registers_read", nothing, "epilogue before the last MMAs are complete",
+    ),
+    "no phase twice while one waits": (
+        f"{ROLES}.phases.Slot.unseen", none_of_them, "all waves wait for what one lane fills",
+    ),
+    "bytes of a phase": (f"{ROLES}.statements.Statements.count_bytes", nothing, "more bytes announced than copied"),
+    "stores leave before the end": (
+        f"{ROLES}.statements.Statements.ended", nothing, "block ends while its stores are in flight",
+    ),
+    "a k-step's place": ("argus.dsl.tags.mma._Mma._check_k", nothing, "next k-tile of one operand"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.slow
+def test_each_rule_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule, without, bug = RULES[name]
+    wrong = next(b for b in BUGS if b.name == bug)
+    wrong_text = wrong.text.replace("                        assert_match(a.k, b.k)\n", "")
+    assert not check(wrong_text, fixes=False).ok
+    monkeypatch.setattr(rule, without)
+    assert check(wrong_text, fixes=False).ok

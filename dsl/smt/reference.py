@@ -28,6 +28,7 @@ from argus.dsl.ir import (
     Load,
     Mask,
     MmaAcc,
+    MmaInto,
     Node,
     Reduce,
     Ref,
@@ -72,10 +73,11 @@ def outputs(core: Kernel, inputs: Inputs, sizes: Mapping[str, int]) -> dict[str,
 def _in_registers(core: Kernel) -> bool:
     """Whether data are reduced, masked or multiplied in registers, or nothing is multiplied by MMAs at all."""
     nodes = list(walk_body(core.body))
-    values = [n.value for n in nodes if isinstance(n, Assign)]
-    return any(isinstance(v, Reduce | Mask | AsOperand) for v in values) or not any(
-        isinstance(v, MmaAcc) for v in values
-    )
+    made = [(n.targets[0], n.value) for n in nodes if isinstance(n, Assign)]
+    multiplied = {x.name for n in nodes if isinstance(n, MmaInto) for x in (n.a, n.b) if isinstance(x, Ref)}
+    return any(
+        isinstance(v, Reduce | Mask) or (isinstance(v, AsOperand) and name in multiplied) for name, v in made
+    ) or not any(isinstance(v, MmaAcc) for _, v in made)
 
 
 def _sums(ensures: Ensures, given: Given) -> dict[str, Floats] | None:

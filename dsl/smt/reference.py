@@ -42,6 +42,7 @@ from argus.dsl.ir import (
 )
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import evaluate
+from argus.dsl.smt.chosen import chosen
 from argus.dsl.smt.flow import sources
 from argus.dsl.smt.functions import BINARY, UNARY
 from argus.dsl.smt.ideal import ideal
@@ -121,6 +122,15 @@ def contraction(ensures: Ensures, of: frozenset[str], given: Given) -> Floats | 
         arrays.append(value)
     if not arrays:
         return None
+    for over in ensures.over:
+        if over.pred is not None:
+            found = chosen(over, ensures, params[ensures.tensor], given.sizes)
+            if found is None:
+                return None
+            for axis in found[1]:
+                letters.setdefault(axis, string.ascii_letters[len(letters)])
+            parts.append("".join(letters[axis] for axis in found[1]))
+            arrays.append(found[0])
     scattered = {axis: found for axis in ensures.index if axis not in letters and (found := places(given, axis))}
     if any(len(axes) != 1 or axes[0] not in letters for _, axes in scattered.values()):
         return None

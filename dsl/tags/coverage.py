@@ -8,7 +8,6 @@ from itertools import combinations
 
 from argus.dsl.ir import Ensures
 from argus.dsl.layout.affine import (
-    TRUE,
     Affine,
     Formula,
     application,
@@ -17,12 +16,12 @@ from argus.dsl.layout.affine import (
     formula_variables,
     ge,
     negation,
-    substitute_formula,
     var,
 )
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.obligations import POINTS, Box, Finding, Goal, Holds, Obligation, WritesOnce
 from argus.dsl.tags.parts import chosen_by_part
+from argus.dsl.tags.rounds import mentions_round, without_rounds
 from argus.dsl.tags.state import State, Write, substitute_write
 
 Blocks = Sequence[tuple[str, Affine]]
@@ -64,6 +63,9 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
     paths = dict[tuple[Formula, ...], list[tuple[State, tuple[Formula, ...]]]]()
     for end in ends:
         of_sizes, of_blocks = _split(end, blocks)
+        if any(mentions_round(f) for f in of_blocks):
+            obligation.block("which path a block takes depends on how a loop ended")
+            return
         paths.setdefault(of_sizes, []).append((end, of_blocks))
     extents = _extents(cx, ensures, writes, obligation)
     apart = True
@@ -77,7 +79,7 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
     groups = [(sizes, part) for sizes, g in paths.items() for part in ([g] if whole else [[p] for p in g])]
     for of_sizes, group in groups:
         boxes = tuple(
-            _under(substitute_write(w, _ended(s)).box, of_blocks)
+            _under(substitute_write(w, without_rounds(s.hypotheses())[1]).box, of_blocks)
             for s, of_blocks in group
             for w in s.done + s.open
             if w.tensor == ensures.tensor
@@ -138,17 +140,11 @@ def _shared_out(cx: Context, goal: Goal, writes: Sequence[Write], ensures: Ensur
     ]
 
 
-def _ended(state: State) -> dict[str, Affine]:
-    """Rounds of loops that have ended, where they are numbers: they tell paths apart, and say nothing of sizes."""
-    return {name: value for name, (_, value) in state.fixed.items() if "@" in name and value.is_const}
-
-
 def _split(state: State, blocks: Blocks) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
     """What a path assumes of sizes, and what of block indices beyond their ranges."""
     names = {name for name, _ in blocks}
     ranges = {f for name, count in blocks for f in (ge(var(name)), ge(count - var(name) - 1))}
-    facts = (substitute_formula(f, _ended(state)) for f in state.hypotheses())
-    known = [f for f in dict.fromkeys(facts) if f != TRUE and f not in ranges]
+    known = [f for f in without_rounds(state.hypotheses())[0] if f not in ranges]
     of_blocks = tuple(f for f in known if not formula_variables(f).isdisjoint(names))
     return tuple(f for f in known if f not in of_blocks), of_blocks
 

@@ -109,6 +109,11 @@ SLIPS: dict[str, Slip] = {
     "the second group of waves does not wait": (
         "wave_groups", (("            if g == 1:\n                wait(1)\n", ""),), "wait", "acc += mma",
     ),
+    # ------------------------------------------------------------------------- parts for another kernel
+    "parts that begin too early": ("split_k_partials", (("bp * 3", "bp * 2"),), "completeness", "store("),
+    "parts that are too long": ("split_k_partials", (("min(3,", "min(4,"),), "completeness", "store("),
+    "parts that are too short": ("split_k_partials", (("min(3,", "min(2,"),), "completeness", "store("),
+    "all parts in one place": ("split_k_partials", (("W[bp]", "W[0]"),), "coverage", "store("),
 }  # fmt: skip
 
 

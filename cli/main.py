@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "Prove a kernel's obligations, or show a counterexample."),
     "compile": ("compile", "Compile a kernel: IR, TIR, LLVM, assembly, object or report."),
     "kernels": ("kernels", "The kernel library: list families, show a kernel's text."),
+    "docs": ("docs", "Print the language reference."),
     "kb": ("kb", "The knowledge base: list, show, search, lint."),
     "runs": ("runs", "Past runs: list, show, report, replay."),
     "bench": ("bench", "Times of the checker, the compiler and whole runs."),

@@ -1,4 +1,4 @@
-"""Seed prompts: reviewed files, loaded as data."""
+"""Seed prompts: reviewed files, loaded as data. `{language}` in one stands for the language reference in short."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from argus.agents.attempt import sha
+from argus.dsl.frontend.reference import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +25,5 @@ class Prompt:
 @cache
 def load(name: str) -> Prompt:
     """The seed of one agent's prompt."""
-    return Prompt(name, files("argus.agents.prompts").joinpath(f"{name}.md").read_text("utf-8"))
+    text = files("argus.agents.prompts").joinpath(f"{name}.md").read_text("utf-8")
+    return Prompt(name, text.replace("{language}", compact().strip()))

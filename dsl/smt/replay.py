@@ -15,7 +15,7 @@ from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.grid import block_indices, persistent_blocks
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.run import execute
-from argus.dsl.ir import Assign, Block, CopyAsync, For, Kernel, Split, TensorParam
+from argus.dsl.ir import Assign, AtomicAdd, Block, CopyAsync, For, Kernel, Split, TensorParam
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
@@ -99,7 +99,11 @@ class Replayer:
             return None
         indices = [name for name, _ in self.blocks]
         block = tuple(witness.model.get(name, 0) for name in indices)
-        whole = obligation.kind == "coverage"
+        # What one block adds to an output is never the whole sum.
+        whole = obligation.kind == "coverage" or (
+            None in SHOWN_BY.get(obligation.kind, ())
+            and any(isinstance(n, AtomicAdd) for n in walk_body(self.core.body))
+        )
         chosen = None if whole else self._chosen(program, block)
         shown = self._shown(program, obligation, chosen, witness.model)
         if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:

@@ -265,3 +265,16 @@ def test_a_counterexample_says_who_where_and_what() -> None:
     assert init.byte == 128 * 64 * 2
     assert init.replayed
     assert "As[1, 0, 0]" in init.render(DOUBLE.splitlines())
+
+
+def test_what_one_block_adds_to_a_sum_of_all_blocks_refutes_nothing() -> None:
+    text = """
+@kernel(target="gfx942", waves=1)
+def sum_of_rows(X: f32[r:R, c:C], S: f32[c:C]):
+    ensures(S[c], over(r, R), uses=(X,))
+    br, bc = block(cdiv(R, 8), cdiv(C, 64))
+    atomic_add(S.tile(64)[bc], reduce("sum", load(X.tile(8, 64)[br, bc]), "r"))
+"""
+    assert not check(text).count("refuted")
+    twice = text.replace("[br, bc]), ", "[0, bc]), ")  # every block adds the first rows
+    assert check(twice).count("refuted")

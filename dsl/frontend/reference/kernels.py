@@ -101,8 +101,8 @@ def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
     full, empty = mbar(1, count=2), mbar(4, count=2)
     bm, bn = block(cdiv(M, 64), cdiv(N, 64))
     with role("load", waves=4):
-        with elect():
-            for kt in range(cdiv(K, 64)):
+        for kt in range(cdiv(K, 64)):
+            with elect():
                 await_phase(empty[kt % 2], kt // 2 - 1)
                 copy_async(As[kt % 2], A.tile(64, 64)[bm, kt], via="tma")
                 copy_async(Bs[kt % 2], B.tile(64, 64)[bn, kt], via="tma")

@@ -14,24 +14,28 @@ Key = tuple[str, int, int, int]  # of an obligation: kind, line, column, which o
 Recheck = Callable[[Kernel, frozenset[Key]], frozenset[Key] | None]
 Candidates = Callable[[Kernel, Counterexample], Iterator[Change]]
 
-MOST_TRIALS = 8  # of one check, so that an explanation costs no more than a few checks
+MOST_TRIALS = 12  # of one check, so that an explanation costs no more than a few checks
 
 # Kinds of edits for each class, likeliest first.
 CANDIDATES: Mapping[FixClass, tuple[Candidates, ...]] = {
     "missing barrier": (sync.barriers,),
     "missing wait": (sync.waits, sync.batches),
     "missing fence": (sync.fences,),
-    "phase aliasing": (sync.phases,),
-    "stage off by n": (views.indices, counts.guards, views.rows),
+    "phase aliasing": (sync.phases, sync.participants, sync.arrivals),
+    "stage off by n": (views.indices, counts.guards, views.rows, views.groups),
     "k incomplete": (counts.loops, views.indices),
     "operand transposed": (views.orientation, views.rows),
     "lane map": (views.packs,),
     "swizzle mismatch": (views.swizzles,),
     "bounds guard": (counts.grid, counts.pads, counts.guards),
-    "trip counts differ": (counts.loops, counts.guards),
+    "trip counts differ": (counts.loops, sync.arrivals, counts.guards),
 }
-# Where the counterexample names no class.
-BY_KIND: Mapping[str, tuple[Candidates, ...]] = {"coverage": (views.rows, counts.grid)}
+# Before these, where the kind of obligation tells more.
+FIRST: Mapping[tuple[str, FixClass | None], tuple[Candidates, ...]] = {
+    ("coverage", None): (views.rows, views.groups, counts.grid),
+    ("epilogue", "stage off by n"): (views.rows, views.groups),
+    ("deadlock", None): (sync.arrivals,),
+}
 
 
 def mend(
@@ -50,7 +54,8 @@ def mend(
         recheck: Gives the obligations of a kernel that are not proved, or None as soon as one is not that need not be
             left so.
         dependent: What is unknown because something is refuted: proved once nothing is.
-        open_: What is unknown for reasons of its own, and so may stay so.
+        open_: What is unknown for reasons of its own, and so may stay so. Then only a change after which nothing is
+            refuted counts: less might only have moved what is wrong out of sight.
     """
     best: dict[Key, Change] = {}
     failing = frozenset(key for key, _ in refuted)
@@ -66,7 +71,7 @@ def mend(
         if left is not None and not (left & dependent and not left & failing):
             if not left & failing:
                 return dict.fromkeys(failing, change)
-            for mended in failing - left:
+            for mended in failing - left if not open_ else ():
                 best.setdefault(mended, change)
         if trials == MOST_TRIALS:
             break
@@ -85,5 +90,6 @@ def _in_turn(sources: Sequence[Iterator[Change]]) -> Iterator[Change]:
 
 
 def _changes(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
-    kinds = BY_KIND.get(found.kind, ()) if found.fix_class is None else CANDIDATES.get(found.fix_class, ())
+    by_class = () if found.fix_class is None else CANDIDATES.get(found.fix_class, ())
+    kinds = dict.fromkeys((*FIRST.get((found.kind, found.fix_class), ()), *by_class))
     return chain.from_iterable(candidates(kernel, found) for candidates in kinds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from argus.dsl.diagnostics import Edit, Span
-from argus.dsl.ir import Kernel, Node, Stmt
+from argus.dsl.ir import Elect, Kernel, Node, Role, Stmt
 from argus.dsl.ir.printer import show_statement
 from argus.dsl.ir.rewrite import map_children, walk, walk_body
 from argus.dsl.ir.show_value import show_value
@@ -51,10 +51,11 @@ def before(kernel: Kernel, stmt: Stmt, added: Sequence[Stmt]) -> Change:
 
 
 def after(kernel: Kernel, stmt: Stmt, added: Stmt) -> Change:
-    """A statement put after one without a block, and after what shares its line."""
+    """A statement put after one, its block included, and after what shares its line."""
     last = _on_its_line(kernel, stmt)[-1]
-    edit = Edit(span=last.span, new=_text(added), where="after")
-    return Change(_put(kernel, last, (last, added)), (edit,), f"{_text(added)} after line {stmt.span.line}")
+    end = max(n.span.end_line for n in walk(last))
+    edit = Edit(span=replace(last.span, end_line=end), new=_text(added), where="after")
+    return Change(_put(kernel, last, (last, added)), (edit,), f"{_text(added)} after line {end}")
 
 
 def _on_its_line(kernel: Kernel, stmt: Stmt) -> list[Stmt]:
@@ -86,14 +87,23 @@ def own_nodes(stmt: Stmt) -> Iterator[Node]:
 
 
 def statement_at(body: tuple[Stmt, ...], span: Span) -> Stmt | None:
-    """The innermost statement that holds a place of the text; unrolled loops, one phase of access, are not entered."""
+    """The innermost statement that holds a place of the text.
+
+    Not entered are unrolled loops, which are one phase of access, and what one lane runs, which meets nobody.
+    """
     for stmt in body:
         if any(node.span == span for node in walk_body((stmt,))):
-            if getattr(stmt, "kind", "") == "unroll":
+            if getattr(stmt, "kind", "") == "unroll" or isinstance(stmt, Elect):
                 return stmt
             inner = (*cast("Any", getattr(stmt, "body", ())), *cast("Any", getattr(stmt, "orelse", ())))
             return statement_at(inner, span) or stmt
     return None
+
+
+def role_of(kernel: Kernel, stmt: Stmt) -> Role | None:
+    """The role whose body holds a statement."""
+    roles = (n for n in walk_body(kernel.body) if isinstance(n, Role))
+    return next((role for role in roles if any(n is stmt for n in walk_body(role.body))), None)
 
 
 def _text(node: Node) -> str:

@@ -7,7 +7,22 @@ from dataclasses import replace
 from typing import cast
 
 from argus.dsl.diagnostics import Counterexample
-from argus.dsl.ir import Assign, At, Block, For, If, Kernel, MmaAcc, Operand, Shared, Store, TileAt
+from argus.dsl.ir import (
+    Assign,
+    Block,
+    Field,
+    For,
+    If,
+    Kernel,
+    MmaAcc,
+    Operand,
+    Ref,
+    Ring,
+    Shared,
+    Store,
+    TileAt,
+    View,
+)
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import Const, Expr, Op, OpKind, Var
 from argus.dsl.smt.mend.change import Change, instead
@@ -33,6 +48,11 @@ def loops(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
 def grid(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
     """Blocks rounded up, and as many as there are tiles to store."""
     for node in walk_body(kernel.body):
+        if isinstance(node, For) and node.kind == "tiles":
+            for i, (name, count) in enumerate(zip(node.targets, node.bounds, strict=True)):
+                for new in (*_rounded(count), *_tiles(kernel, name, count)):
+                    bounds = (*node.bounds[:i], new, *node.bounds[i + 1 :])
+                    yield instead(kernel, [(node, replace(node, bounds=bounds))])
         if not (isinstance(node, Assign) and isinstance(node.value, Block)):
             continue
         block = node.value
@@ -62,9 +82,9 @@ def pads(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
 
 def _steps(kernel: Kernel, loop: For) -> int | None:
     """How many k-steps of the loop's operands a row of their buffer holds."""
-    shared = {
-        n.targets[0]: n.value for n in walk_body(kernel.body) if isinstance(n, Assign) and isinstance(n.value, Shared)
-    }
+    assigned = [n for n in walk_body(kernel.body) if isinstance(n, Assign)]
+    shared = {n.targets[0]: n.value for n in assigned if isinstance(n.value, Shared)}
+    shared |= {name: buffer for n in assigned if isinstance(n.value, Ring) for name, buffer in n.value.buffers}
     atoms = {
         n.targets[0]: n.value.atom
         for n in walk_body(kernel.body)
@@ -72,10 +92,17 @@ def _steps(kernel: Kernel, loop: For) -> int | None:
     }
     for node in walk_body(loop.body):
         if isinstance(node, Operand) and node.ks == Var(loop.targets[0]) and node.acc in atoms:
-            buffer = shared.get(getattr(node.src.src if isinstance(node.src, At) else node.src, "name", ""))
+            buffer = shared.get(_buffer(node.src))
             if buffer is not None:
                 return buffer.shape[-1] // (ATOMS[atoms[node.acc]].k * node.pack)
     return None
+
+
+def _buffer(view: View) -> str:
+    """The name of what a view lies in; of a stage its field."""
+    while not isinstance(view, Ref | Field):
+        view = view.src
+    return view.name
 
 
 def _rounded(count: Expr) -> Iterator[Expr]:

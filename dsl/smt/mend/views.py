@@ -12,6 +12,7 @@ from argus.dsl.ir import (
     Assign,
     At,
     Block,
+    Cols,
     Copy,
     CopyAsync,
     For,
@@ -20,6 +21,7 @@ from argus.dsl.ir import (
     Node,
     Operand,
     Ref,
+    Role,
     Rows,
     Shared,
     Stmt,
@@ -49,8 +51,8 @@ def indices(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
     groups = [group for group in _groups(kernel) if len(group) > 1]
     yield from _alike(kernel, groups, lines)
     for site in (s for group in _groups(kernel) for s in group if s.node.span.line in lines):
-        for shifted in _shifted(site.expr):
-            yield instead(kernel, [(site.node, site.put(shifted))])
+        for expr in shifted(site.expr):
+            yield instead(kernel, [(site.node, site.put(expr))])
 
 
 def orientation(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
@@ -64,14 +66,28 @@ def orientation(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
 
 
 def rows(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
-    """Sub-views at other rows: one block of rows on, one back, or where a neighbour lies."""
-    slabs = [n for n in walk_body(kernel.body) if isinstance(n, Rows)]
-    for slab in sorted(slabs, key=lambda s: s.span.line != found.consumer.line):
-        others = [s.start for s in slabs if s.start != slab.start]
+    """Sub-views at other rows or columns: a neighbour's, one further for each trip or group, one on or one back."""
+    slabs = [n for n in walk_body(kernel.body) if isinstance(n, Rows | Cols)]
+    groups_of = [n.index for n in walk_body(kernel.body) if isinstance(n, Role) and n.index]
+    variables = [*groups_of, *_loop_variables(kernel)]
+    lines = _lines(kernel, found)
+    for slab in sorted(slabs, key=lambda s: lines.index(s.span.line) if s.span.line in lines else len(lines)):
+        others = [s.start for s in slabs if type(s) is type(slab) and s.count == slab.count]
+        others += [Op("*", (Var(v), Const(slab.count))) for v in variables if slab.span.line in lines]
         moved = [Const(v) for e in [slab.start] if isinstance(e, Const)
                  for v in (e.value - slab.count, e.value + slab.count) if v >= 0]  # fmt: skip
-        for start in _distinct([*others, *moved]):
+        for start in _distinct(e for e in (*others, *moved) if e != slab.start):
             yield instead(kernel, [(slab, replace(slab, start=start))])
+
+
+def groups(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
+    """Tiles that all groups of a role take alike, a tile further for each group."""
+    lines = _lines(kernel, found)
+    indices = [n.index for n in walk_body(kernel.body) if isinstance(n, Role) and n.index]
+    for site in (s for n in walk_body(kernel.body) if isinstance(n, TileAt) and n.span.line in lines for s in _tile(n)):
+        for index in indices:
+            if index not in names(site.expr):
+                yield instead(kernel, [(site.node, site.put(Op("+", (site.expr, Var(index)))))])
 
 
 def packs(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
@@ -114,7 +130,7 @@ def _groups(kernel: Kernel) -> Iterator[list[_Site]]:
         yield [_stage(n) for _, n in nodes if isinstance(n, At) and id(n) not in written]
         yield [_stage(n) for _, n in nodes if isinstance(n, At) and id(n) in written]
         yield [
-            site for _, n in nodes if isinstance(n, TileAt) for site in _tile(n) if names(site.expr) & loops
+            site for _, n in nodes if isinstance(n, TileAt) for site in _tile(n) if names(site.expr) & loops.keys()
         ]  # fmt: skip
 
 
@@ -202,24 +218,26 @@ def _tile(node: TileAt) -> Iterator[_Site]:
 
 
 def _lines(kernel: Kernel, found: Counterexample) -> list[int]:
-    """Lines that the counterexample speaks of, and those where the consumer's fragments come from."""
+    """Lines that the counterexample speaks of, and those where the fragments that are used there come from."""
     spans = [found.producer, *(h.span for h in found.hops), found.consumer, found.other and found.other.span]
     lines = [s.line for s in spans if s is not None]
-    used = {n.name for stmt in walk_body(kernel.body) if stmt.span.line == found.consumer.line
-            for n in walk(stmt) if isinstance(n, Ref)}  # fmt: skip
+    told = {found.consumer.line, found.consumer.line if found.producer is None else found.producer.line}
+    used = {n.name for s in walk_body(kernel.body) if s.span.line in told for n in walk(s) if isinstance(n, Ref)}
     lines += [n.span.line for n in walk_body(kernel.body) if isinstance(n, Assign) and used & set(n.targets)]
     return list(dict.fromkeys(lines))
 
 
-def _loop_variables(kernel: Kernel) -> frozenset[str]:
-    return frozenset(t for n in walk_body(kernel.body) if isinstance(n, For) for t in n.targets)
+def _loop_variables(kernel: Kernel) -> dict[str, None]:
+    return dict.fromkeys(
+        t for n in walk_body(kernel.body) if isinstance(n, For) and n.kind != "tiles" for t in n.targets
+    )
 
 
-def _shifted(expr: Expr) -> Iterator[Expr]:
+def shifted(expr: Expr) -> Iterator[Expr]:
     """One more and one less; inside a remainder, where stages are counted."""
     match expr:
         case Op("%", (inner, modulus)):
-            yield from (Op("%", (e, modulus)) for e in _shifted(inner))
+            yield from (Op("%", (e, modulus)) for e in shifted(inner))
         case Op("+" | "-" as sign, (rest, Const(value))):
             offset = value if sign == "+" else -value
             for new in (offset - 1, offset + 1):
@@ -229,6 +247,20 @@ def _shifted(expr: Expr) -> Iterator[Expr]:
         case _:
             yield Op("+", (expr, Const(1)))
             yield Op("-", (expr, Const(1)))
+
+
+def moved(expr: Expr, variable: str, step: int) -> Expr:
+    """The expression one trip of a loop later or earlier."""
+    match expr:
+        case Op("+" | "-" as sign, (Var(name), Const(value))) if name == variable:
+            offset = (value if sign == "+" else -value) + step
+            return Op("+" if offset > 0 else "-", (Var(name), Const(abs(offset)))) if offset else Var(name)
+        case Var(name) if name == variable:
+            return Op("+" if step > 0 else "-", (expr, Const(abs(step))))
+        case Op(kind, args):
+            return Op(kind, tuple(moved(a, variable, step) for a in args))
+        case _:
+            return expr
 
 
 def _renamed(expr: Expr, old: str, new: str) -> Expr:

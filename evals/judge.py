@@ -103,7 +103,7 @@ def judge(text: str, subject: Subject, *, operator: str = "", sha: str = "") -> 
 def _verdict(text: str, contract: str) -> tuple[Verdict, CheckReport | None, str]:
     try:
         with time_limit(LIMIT_SECONDS):
-            report = check_kernel(read(text), contract_sha=contract)
+            report = check_kernel(read(text), contract_sha=contract, fixes=False)
     except KernelError as error:
         return "refused", None, error.diagnostic.render(text.splitlines())
     except OutOfTime as error:

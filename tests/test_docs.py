@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from argus.dsl.check import check
 from argus.dsl.layout.algebra import Inadmissible, compose, layout
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 
 
 def test_the_page_on_layouts_is_right() -> None:
@@ -20,3 +22,11 @@ def test_the_page_on_layouts_is_right() -> None:
     with pytest.raises(Inadmissible) as refused:
         compose(layout("(2,8):(0,8)"), layout("(4,4):(1,1)"))
     assert str(refused.value) == " ".join(printed.split())
+
+
+def test_the_readme_shows_what_the_command_prints() -> None:
+    (shown,) = re.findall(r"```text\n(examples/.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    file = ROOT / "examples" / "gemm_missing_barrier.py"
+    text = file.read_text("utf-8")
+    printed = check(file).counterexamples[0].render(text.splitlines())
+    assert printed.replace(f"{ROOT}/", "") + "\n" == shown

@@ -92,9 +92,13 @@ def _left(old: tuple[Access, ...], new: tuple[Access, ...]) -> tuple[Access, ...
     return tuple(a for a in old if not any(b.region.covers(a.region) for b in new))
 
 
+def is_staged(shared: Shared) -> bool:
+    return len(shared.shape) > 2
+
+
 def stages_of(shared: Shared) -> list[Stage]:
-    """The fresh stages of a buffer: one for each first index of a buffer of three axes."""
-    count = shared.shape[0] if len(shared.shape) == 3 else 1
+    """The fresh stages of a buffer: one for each first index of a buffer of three axes or more."""
+    count = shared.shape[0] if is_staged(shared) else 1
     size = int(np.prod(shared.shape, dtype=np.int64)) // count
     return [Stage(np.full(size, UNINITIALISED), shared.shape[-1]) for _ in range(count)]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from argus.dsl.ir import View
+from argus.dsl.ir import At, Ref, View
 from argus.dsl.layout import Expr
 from argus.dsl.layout.affine import FALSE, Affine, Formula
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Ints
 from argus.dsl.tags.obligations import Finding
-from argus.dsl.tags.roles.cells import Place, Region, region_of
+from argus.dsl.tags.roles.cells import Place, Region, is_staged, region_of
 from argus.dsl.tags.roles.sync import sync_of
 from argus.dsl.tags.roles.turns import Families, counted, number_of
 from argus.dsl.tags.state import State
@@ -34,10 +34,10 @@ class Locator:
         cx, name = self.cx, root(view)
         if name not in cx.types.buffers:
             raise Outside(f"the view {name}")
-        known = cx.constant(state)
+        known, stage = cx.constant(state), _stage_index(view)
 
         def constant(e: Expr, word: str) -> int:
-            return self._index(state, name, e) if word == "index" else known(e, word)
+            return self._index(state, name, e) if e is stage else known(e, word)
 
         cells = cx.shared_views.resolve(view, constant)
         self.needs(state, site, cells.needs)
@@ -48,8 +48,9 @@ class Locator:
         return self._known[cells.key]
 
     def _place(self, name: str, index: Ints, key: tuple[object, ...]) -> Place:
-        shape = self.cx.buffer(name).shape
-        size = int(np.prod(shape[1:] if len(shape) == 3 else shape, dtype=np.int64))
+        buffer = self.cx.buffer(name)
+        shape = buffer.shape
+        size = int(np.prod(shape[1:] if is_staged(buffer) else shape, dtype=np.int64))
         stages = np.unique(index // size)
         region = region_of(index % size, shape[-1]) if (index >= 0).all() else None
         if len(stages) != 1 or region is None:
@@ -137,3 +138,12 @@ class Locator:
         cx = self.cx
         finding = Finding(f"the access leaves its view: {text}", site.span, cx.loops(), fix_class="bounds guard")
         cx.must(cx.registry.get("bounds", site.number), state, inside, "affine", lambda: finding)
+
+
+def _stage_index(view: View) -> Expr | None:
+    """The first index into the buffer itself."""
+    index = None
+    while not isinstance(view, Ref):
+        index = view.index if isinstance(view, At) else None
+        view = view.src
+    return index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from argus.dsl.ir import Arrive, At, AwaitPhase, Node, Stmt
+from argus.dsl.ir import Arrive, At, AwaitPhase, Node, Stmt, View
 from argus.dsl.ir.rewrite import map_children
 from argus.dsl.layout import ZERO
 from argus.dsl.tags.period import period_of
@@ -18,7 +18,7 @@ def period_beside_rings(body: tuple[Stmt, ...], name: str) -> int:
 def _bare(node: object) -> object:
     match node:
         case At(src=src):
-            return At(src=src, index=ZERO, span=node.span)
+            return At(src=cast("View", _bare(src)), index=ZERO, span=node.span)
         case AwaitPhase(bar=bar):
             return AwaitPhase(bar=bar, completion=ZERO, span=node.span)
         case Arrive(bar=bar):

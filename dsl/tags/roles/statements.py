@@ -12,7 +12,7 @@ from argus.dsl.ir.types import DTYPE_BYTES, FragType
 from argus.dsl.layout import OperandMap, Uniform
 from argus.dsl.layout.affine import FALSE, Affine, ge
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Acc, Fragment, Ints, Same, Tile, Top, Value
+from argus.dsl.tags.domain import Fragment, Ints, Same, Tile, Top, Value
 from argus.dsl.tags.epilogue import store_output
 from argus.dsl.tags.mma import k_depth, mma_into
 from argus.dsl.tags.obligations import Finding
@@ -25,7 +25,7 @@ from argus.dsl.tags.roles.phases import Awaited
 from argus.dsl.tags.roles.sync import Batch, Copying, Described, sync_of
 from argus.dsl.tags.roles.teams import Team
 from argus.dsl.tags.state import State
-from argus.dsl.tags.values import accumulator_codes, as_tile, global_codes
+from argus.dsl.tags.values import as_tile, global_codes
 from argus.dsl.tags.views import GlobalView, Outside, root
 from argus.dsl.targets.atoms import ATOMS
 
@@ -274,13 +274,12 @@ class Statements:
         codes = self._codes(frag).ravel()
         stages[place.stage] = stages[place.stage].written(place.flat, codes, tuple(accesses))
 
-    def _codes(self, frag: Tile | Acc | Top) -> Ints:
-        if isinstance(frag, Tile):
-            return frag.codes
-        assert frag.type is not None
-        if isinstance(frag, Acc):
-            return accumulator_codes(self.cx, frag, frag.type.shape)
-        return self.cx.store.codes(Value(frozenset(), (), top=frag.reason), frag.type.shape)
+    def _codes(self, frag: Fragment) -> Ints:
+        tile = as_tile(self.cx, frag)
+        if isinstance(tile, Tile):
+            return tile.codes
+        assert tile.type is not None
+        return self.cx.store.codes(Value(frozenset(), (), top=tile.reason), tile.type.shape)
 
     def as_operand(self, state: State, value: AsOperand, src: Fragment, made: FragType) -> Fragment:
         """The registers of one k-step, read as operand A."""

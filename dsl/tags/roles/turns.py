@@ -16,6 +16,7 @@ from argus.dsl.ir import Arrive, Assign, At, AwaitPhase, Kernel, MBar, Ref, Shar
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import Const, Expr, Op
 from argus.dsl.layout.affine import Affine, affine, floordiv, var
+from argus.dsl.tags.roles.cells import is_staged
 from argus.dsl.tags.views import Outside
 
 
@@ -38,7 +39,7 @@ class Families:
         self._counts = dict[str, int]()
         barriers = set[str]()
         for node in walk_body(kernel.body):
-            if isinstance(node, Assign) and isinstance(node.value, Shared) and len(node.value.shape) == 3:
+            if isinstance(node, Assign) and isinstance(node.value, Shared) and is_staged(node.value):
                 self._counts[node.targets[0]] = node.value.shape[0]
             elif isinstance(node, Assign) and isinstance(node.value, MBar):
                 self._counts[node.targets[0]] = node.value.count

@@ -18,6 +18,7 @@ from argus.dsl.layout.affine import (
     negation,
     var,
 )
+from argus.dsl.tags.boxes import joined
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.obligations import POINTS, Box, Finding, Goal, Holds, Obligation, WritesOnce
 from argus.dsl.tags.parts import chosen_by_part
@@ -84,7 +85,7 @@ def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures,
             for w in s.done + s.open
             if w.tensor == ensures.tensor
         )
-        claim = WritesOnce(boxes, extents, tuple(blocks))
+        claim = WritesOnce(joined(boxes), extents, tuple(blocks))
         finding = _finding(cx, ensures, boxes)
         for goal in _shared_out(cx, Goal(of_sizes, claim, lambda finding=finding: finding), writes, ensures):
             obligation.need(goal)

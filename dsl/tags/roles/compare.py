@@ -165,11 +165,16 @@ def _map_epochs(sync: Sync, numbers: Callable[[tuple[int, ...]], tuple[int, ...]
 def _stage_with(stage: Stage, numbers: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Stage:
     if stage.untouched:
         return stage
-    writes, reads = (tuple(replace(a, epochs=numbers(a.epochs)) for a in part) for part in (stage.writes, stage.reads))
+    writes, reads = (
+        tuple(Access(a.region, numbers(a.epochs), a.ordinary, a.site, a.team, a.past) for a in part)
+        for part in (stage.writes, stage.reads)
+    )
     return replace(stage, writes=writes, reads=reads)
 
 
 def _slot_with(slot: Slot, numbers: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Slot:
+    if slot.happened == (_LONG_AGO, _LONG_AGO) and not slot.awaited:
+        return slot
     latest, before = numbers(slot.happened)
     awaited = tuple(replace(a, epochs=numbers(a.epochs)) for a in slot.awaited)
     return replace(slot, happened=(latest, before), awaited=awaited)

@@ -10,6 +10,7 @@ import numpy as np
 from argus.dsl.diagnostics import FixClass, Hop
 from argus.dsl.ir.types import FragType
 from argus.dsl.layout.affine import FALSE, TRUE, Formula, ge
+from argus.dsl.tags.columns import values_of
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import ELEMENT_BITS, Ints
 from argus.dsl.tags.obligations import NEVER, Action, Conflict, Finding, Goal, Kind, Obligation
@@ -91,7 +92,7 @@ class MemoryRules:
             )  # fmt: skip
             cx.violated(init, state, "table", lambda: finding)
             return f"depends on {init.place}"
-        if any(cx.store.values[int(n)].top == STALE for n in np.unique(codes >> ELEMENT_BITS)):
+        if any(value.top == STALE for value, _ in values_of(codes, cx.store)):
             init.block(f"{buffer} is read where there is {STALE}")
             return STALE
         return ""

@@ -136,11 +136,11 @@ class _Store:
         """Each element goes where its free tags say, and is data there."""
         carried = {a for name in self.ensures.uses for a in self.cx.types.params[name].axes}
         for number, axis in enumerate(self.ensures.index):
-            if axis not in carried and not any(c.axis == axis for v in values for c in v.comps):
-                continue  # an axis of the output alone: the sets of the contract may depend on it
             if number in self._scattered:
                 self._check_scatter(tile, number, axis)
                 continue
+            if axis not in carried and not any(c.axis == axis for v in values for c in v.comps):
+                continue  # an axis of the output alone: the sets of the contract may depend on it
             got = column(tile.codes, axis, self.cx.store, self.state.reduce)
             if got is None:
                 self._violated(f"the stored elements carry no tag {axis}", "operand transposed", component=axis)

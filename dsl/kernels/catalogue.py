@@ -76,7 +76,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="attention_combine",
         summary="the parts of attention_split weighed and added",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=decoding.CombineSchedule,
         text=decoding.combine_text,
         reference=decoding.combine_reference,
@@ -127,7 +127,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="moe_up",
         summary="mixture of experts: tokens gathered, gate and up products, SwiGLU",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=moe.UpSchedule,
         text=moe.up_text,
         reference=moe.up_reference,
@@ -138,7 +138,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="moe_down",
         summary="mixture of experts: second product; weighed and added to tokens",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=moe.DownSchedule,
         text=moe.down_text,
         reference=moe.down_reference,
@@ -149,7 +149,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="moe_combine",
         summary="mixture of experts: rows of a token weighed and added",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=moe.CombineSchedule,
         text=moe.combine_text,
         reference=moe.combine_reference,
@@ -170,7 +170,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_typed",
         summary="8-bit and 32-bit elements, through registers or a ring",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.TiledSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,
@@ -180,7 +180,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_batched",
         summary="one product for each member of a batch",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.BatchedSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,
@@ -190,7 +190,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_grouped",
         summary="rows sorted by group, each group with weights of its own",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.GroupedSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,
@@ -201,7 +201,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_split_k",
         summary="blocks share k and add up atomically",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.SplitSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,
@@ -211,7 +211,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_partials",
         summary="blocks share k and leave partial products for gemm_reduce",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.PartialsSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,
@@ -221,7 +221,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_reduce",
         summary="the partial products of gemm_partials added",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=gemm_forms.ReduceSchedule,
         text=gemm_forms.reduce_text,
         reference=gemm_forms.reduce_reference,
@@ -231,7 +231,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_stream_k",
         summary="every block an equal share of all tiles, added up atomically",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.StreamSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,
@@ -241,7 +241,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_persistent",
         summary="blocks that walk over tiles, remapped to dies",
-        targets=("gfx942",),
+        targets=("gfx942", "sm_90a"),
         schedule=tiled_gemm.PersistentSchedule,
         text=tiled_gemm.text,
         reference=tiled_gemm.reference,

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
-from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.task import Array, Sizes, Target
 
 LN_2 = 0.6931471805599453
 
@@ -152,6 +152,7 @@ class CombineSchedule(LibrarySchedule):
 
     head: Literal[64, 128] = 128
     dtype: Literal["bf16", "f16", "f32"] = "bf16"
+    target: Target = "gfx942"
     tile: tuple[int, int] = (4, 4)
     waves: int = 2
 
@@ -161,9 +162,9 @@ class CombineSchedule(LibrarySchedule):
         found: list[str] = []
         if parts < 1 or rows < 1 or not 1 <= self.waves <= 16:
             found.append("at least one part, one row and 1 to 16 waves")
-        elif rows * self.head % (self.waves * 256):
+        elif rows * self.head % (turn := self.waves * 4 * LANES[self.target]):
             # Else the parts of one element lie in different waves, whose sum needs shared memory.
-            found.append(f"{rows} rows of {self.head} are no multiple of the {self.waves * 256} elements of a turn")
+            found.append(f"{rows} rows of {self.head} are no multiple of the {turn} elements of a turn")
         return found
 
 
@@ -172,7 +173,7 @@ def combine_text(s: CombineSchedule) -> str:
     parts, rows = s.tile
     d = s.head
     return f"""\
-@kernel(target="gfx942", waves={s.waves})
+@kernel(target="{s.target}", waves={s.waves})
 def attention_combine(X: f32[p:P, h:H, e:{d}], L: f32[p:P, h:H], O: {s.dtype}[h:H, e:{d}]):
     ensures(O[h, e], over(p, P), uses=(X, L))
     bh = block(cdiv(H, {rows}))
@@ -204,5 +205,6 @@ def combine_sizes(s: CombineSchedule) -> tuple[Sizes, ...]:
 COMBINE_EXAMPLES = {
     "four-parts": CombineSchedule(),
     "three-parts": CombineSchedule(head=64, tile=(3, 12), waves=3),
+    "hopper": CombineSchedule(target="sm_90a", tile=(2, 4), waves=4),
     "one-part": CombineSchedule(head=64, tile=(1, 4), waves=1, dtype="f32"),
 }

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, multiple, swizzle_problems, wide
-from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.kernels.library_schedule import (
+    LANES,
+    LibrarySchedule,
+    grid_text,
+    indent,
+    multiple,
+    swizzle_problems,
+    wide,
+)
+from argus.dsl.kernels.task import Array, Sizes, Target
 from argus.dsl.targets.atoms import ATOMS
 
 
@@ -292,6 +300,7 @@ class ReduceSchedule(LibrarySchedule):
         waves: Of a block.
     """
 
+    target: Target = "gfx942"
     tile: tuple[int, int, int] = (4, 4, 128)
     waves: int = 2
 
@@ -300,9 +309,9 @@ class ReduceSchedule(LibrarySchedule):
         parts, rows, columns = self.tile
         if parts < 1 or rows < 1 or columns % 4 or not 1 <= self.waves <= 16:
             return ["at least one part and one row, columns by four, 1 to 16 waves"]
-        if rows * columns % (self.waves * 256):
+        if rows * columns % (turn := self.waves * 4 * LANES[self.target]):
             # Else the parts of one element lie in different waves, whose sum needs shared memory.
-            return [f"{rows}x{columns} is no multiple of the {self.waves * 256} elements of a turn"]
+            return [f"{rows}x{columns} is no multiple of the {turn} elements of a turn"]
         return []
 
 
@@ -310,7 +319,7 @@ def reduce_text(s: ReduceSchedule) -> str:
     """Kernel text of a schedule."""
     parts, rows, columns = s.tile
     return f"""\
-@kernel(target="gfx942", waves={s.waves})
+@kernel(target="{s.target}", waves={s.waves})
 def gemm_reduce(W: f32[p:P, m:M, n:N], C: f32[m:M, n:N]):
     where(N % 4 == 0)
     ensures(C[m, n], over(p, P), uses=W)
@@ -342,5 +351,6 @@ def reduce_sizes(s: ReduceSchedule) -> tuple[Sizes, ...]:
 REDUCE_EXAMPLES = {
     "four-parts": ReduceSchedule(),
     "three-parts": ReduceSchedule(tile=(3, 12, 64), waves=3),
+    "hopper": ReduceSchedule(target="sm_90a", tile=(2, 4, 128), waves=4),
     "one-part": ReduceSchedule(tile=(1, 1, 256), waves=1),
 }

@@ -1,4 +1,4 @@
-"""A mixture of experts on gfx942, in three kernels.
+"""A mixture of experts, in three kernels.
 
 Tokens were sorted by expert beforehand: slot s works for token `slot[s]` (-1: padding), and the slots of a block all go
 to expert `expert[b]`. `moe_up` gathers tokens and gives silu(X Wg^T) * (X Wu^T) for each slot. `moe_down` multiplies
@@ -13,9 +13,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, multiple, swizzle_problems, wide
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, grid_text, multiple, wide
+from argus.dsl.kernels.mma_tile import stage_problems, tile_problems
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
-from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.kernels.task import Array, Sizes, Target
+from argus.dsl.targets.atoms import ATOMS
 
 
 class ExpertSchedule(LibrarySchedule):
@@ -26,18 +28,19 @@ class ExpertSchedule(LibrarySchedule):
         dtype: Of all tensors but the routing and sums.
         columns: Of a block.
         depth: k of a stage.
-        grid: Waves along slots and columns.
-        atom: The MFMA shape.
+        grid: Waves along slots and columns; warpgroups for wgmma.
+        atom: The matrix instruction.
         stages: Of the ring; 1 passes tiles through registers and has no ring.
-        swizzle: Chunks of 16 bytes that `xor` permutes in a shared row; 0: none.
+        swizzle: Chunks of 16 bytes that `xor` permutes in a shared row on gfx942; 0: none.
     """
 
     block: int = 64
     dtype: Literal["bf16", "f16"] = "bf16"
+    target: Target = "gfx942"
     columns: int = 64
     depth: int = 64
     grid: tuple[int, int] = (2, 2)
-    atom: Literal["32x32x8", "16x16x16"] = "16x16x16"
+    atom: str = "16x16x16"
     stages: int = 2
     swizzle: Literal[0, 2, 4, 8] = 8
 
@@ -45,32 +48,20 @@ class ExpertSchedule(LibrarySchedule):
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
-        (gm, gn), (edge, _, deep) = self.grid, self.atom_shape
-        found: list[str] = []
-        if gm < 1 or gn < 1 or gm * gn > 16:
-            return [f"a block has 1 to 16 waves, not {gm}x{gn}"]
-        for extent, parts, what in ((self.block, gm, "slots"), (self.columns, gn, "columns")):
-            if extent <= 0 or extent % (parts * edge):
-                found.append(f"{extent} {what} do not split into {parts} waves of {edge}")
-        if self.depth <= 0 or self.depth % deep:
-            found.append(f"a depth of {self.depth} is no multiple of {deep}")
-        if not 1 <= self.stages <= 4:
-            found.append(f"1 to 4 stages, not {self.stages}")
-        for rows in (self.block, self.columns):
-            found += swizzle_problems(self.swizzle, rows, self.depth * 2)
-        size = 2 * self.depth * self.stages * (self.block + (self.buffers - 1) * self.columns)
-        if size > 64 << 10:
-            found.append(f"{size:,} bytes of LDS, at most {64 << 10:,}")
-        return found
+        tile = self.block, self.columns, self.depth
+        size = 2 * self.depth * (self.block + (self.buffers - 1) * self.columns)
+        return tile_problems(
+            self.target, self.atom, self.dtype, tile=tile, grid=self.grid, swizzle=self.swizzle
+        ) + stage_problems(self.target, self.stages, size)
 
     @property
     def waves(self) -> int:
-        return self.grid[0] * self.grid[1]
+        return self.grid[0] * self.grid[1] * ATOMS[self.atom].waves
 
     @property
-    def atom_shape(self) -> tuple[int, int, int]:
-        m, n, k = (int(x) for x in self.atom.split("x"))
-        return m, n, k
+    def steps(self) -> int:
+        """k-steps of the atom in a stage."""
+        return self.depth // ATOMS[self.atom].k
 
 
 class UpSchedule(ExpertSchedule):
@@ -92,7 +83,10 @@ def _loop(s: ExpertSchedule, sources: Mapping[str, str]) -> StagedLoop:
     """The first source has a row for each slot, the others one for each column."""
     rows = {name: s.columns if turn else s.block for turn, name in enumerate(sources)}
     tiles = {name: Source(rows[name], tile) for name, tile in sources.items()}
-    return StagedLoop(tiles, s.dtype, s.depth, s.stages, s.swizzle, stop=f"cdiv(K, {s.depth})")
+    return StagedLoop(
+        tiles, s.dtype, s.depth, s.stages, s.swizzle, stop=f"cdiv(K, {s.depth})",
+        target=s.target, pending=ATOMS[s.atom].warpgroup,
+    )  # fmt: skip
 
 
 def up_text(s: UpSchedule) -> str:
@@ -104,7 +98,7 @@ def up_text(s: UpSchedule) -> str:
         "U": f"Wu[e].{weights}",
     }
     compute = [
-        f"for ks in unroll({s.depth // s.atom_shape[2]}):",
+        f"for ks in unroll({s.steps}):",
         '    a, b, c = {X}.operand("a", g, ks), {G}.operand("b", g, ks), {U}.operand("b", u, ks)',
         "    assert_match(expert_of(a.s), b.e)",
         "    assert_match(expert_of(a.s), c.e)",
@@ -123,7 +117,7 @@ def up_text(s: UpSchedule) -> str:
     ]
     t = s.dtype
     return (
-        f'@kernel(target="gfx942", waves={s.waves})\n'
+        f'@kernel(target="{s.target}", waves={s.waves})\n'
         f"def moe_up(X: {t}[t:T, k:K], Wg: {t}[e:E, n:N, k:K], Wu: {t}[e:E, n:N, k:K],"
         f" slot: i32[s:P], expert: i32[b:P // {s.block}], Y: {t}[s:P, n:N]):\n"
         f"    where(K % 8 == 0, P % {s.block} == 0)\n"
@@ -143,7 +137,7 @@ def down_text(s: DownSchedule) -> str:
         "W": f"W[e].tile({s.columns}, {s.depth})[bn, {{kt}}]",
     }
     compute = [
-        f"for ks in unroll({s.depth // s.atom_shape[2]}):",
+        f"for ks in unroll({s.steps}):",
         '    a, b = {H}.operand("a", acc, ks), {W}.operand("b", acc, ks)',
         "    assert_match(a.k, b.k)",
         "    assert_match(expert_of(a.s), b.e)",
@@ -173,7 +167,7 @@ def down_text(s: DownSchedule) -> str:
         routing, out, slots = "slot: i32[s:P], weight: f32[s:P], ", "Y: f32[t:T, n:N]", ", -1 <= slot[s] < T"
         ensures = "ensures(Y[t, n], over(s, P), over(k, K), uses=(H, W, weight))"
     return (
-        f'@kernel(target="gfx942", waves={s.waves})\n'
+        f'@kernel(target="{s.target}", waves={s.waves})\n'
         f"def moe_down(H: {t}[s:P, k:K], W: {t}[e:E, n:N, k:K], {routing}expert: i32[b:P // {s.block}], {out}):\n"
         f"    where(K % 8 == 0, P % {s.block} == 0)\n"
         f"    assume(expert[s // {s.block}] == expert_of(s), 0 <= expert[b] < E{slots})\n"
@@ -239,11 +233,16 @@ UP_EXAMPLES = {
     "48-slots": UpSchedule(block=48, columns=32, depth=32, grid=(3, 1), swizzle=4),
     "three-stages": UpSchedule(block=32, columns=32, depth=32, grid=(1, 1), atom="32x32x8", stages=3, swizzle=0),
     "registers": UpSchedule(columns=64, depth=32, stages=1, swizzle=4, dtype="f16"),
+    "wgmma": UpSchedule(target="sm_90a", columns=32, grid=(1, 1), atom="m64n32k16"),
+    "wgmma-registers": UpSchedule(target="sm_90a", columns=48, depth=32, grid=(1, 1), atom="m64n48k16", stages=1),
+    "mma-sync": UpSchedule(target="sm_90a", block=32, columns=16, depth=32, grid=(2, 1), atom="m16n8k16"),
 }
 DOWN_EXAMPLES = {
     "slots": DownSchedule(columns=32, grid=(2, 1)),
     "scatter": DownSchedule(columns=32, grid=(2, 1), scatter=True),
     "scatter-registers": DownSchedule(block=32, columns=96, depth=32, grid=(1, 3), stages=1, swizzle=4, scatter=True),
+    "wgmma": DownSchedule(target="sm_90a", columns=48, grid=(1, 1), atom="m64n48k16", stages=3),
+    "wgmma-scatter": DownSchedule(target="sm_90a", columns=32, grid=(1, 1), atom="m64n32k16", scatter=True),
     "three-stages": DownSchedule(block=64, columns=32, depth=32, grid=(2, 1), atom="32x32x8", stages=3, swizzle=0),
 }
 
@@ -263,6 +262,7 @@ class CombineSchedule(LibrarySchedule):
 
     experts: int = 8
     dtype: Literal["bf16", "f16", "f32"] = "bf16"
+    target: Target = "gfx942"
     waves: int = 1
     vector: Literal[2, 4, 8] = 8
 
@@ -279,7 +279,7 @@ class CombineSchedule(LibrarySchedule):
 
     @property
     def columns(self) -> int:
-        return 64 * self.waves * self.vector
+        return LANES[self.target] * self.waves * self.vector
 
 
 def combine_text(s: CombineSchedule) -> str:
@@ -287,7 +287,7 @@ def combine_text(s: CombineSchedule) -> str:
     convert, back = ("", "y") if s.dtype == "f32" else (".to(f32)", f"y.to({s.dtype})")
     i, n = s.experts, s.columns
     return f"""\
-@kernel(target="gfx942", waves={s.waves})
+@kernel(target="{s.target}", waves={s.waves})
 def moe_combine(Y: {s.dtype}[s:P, n:N], place: i32[t:T, i:{i}], weight: f32[t:T, i:{i}], Z: {s.dtype}[t:T, n:N]):
     where(N % {wide(s.dtype)} == 0)
     assume(-1 <= place[t, i] < P)
@@ -326,5 +326,6 @@ def combine_inputs(s: CombineSchedule, given: Sizes, rng: np.random.Generator) -
 COMBINE_EXAMPLES = {
     "eight": CombineSchedule(),
     "six": CombineSchedule(experts=6, waves=3, vector=4),
+    "four-hopper": CombineSchedule(target="sm_90a", experts=4, waves=2),
     "two": CombineSchedule(experts=2, waves=2, vector=4, dtype="f32"),
 }

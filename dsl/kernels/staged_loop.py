@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from argus.dsl.kernels.library_schedule import indent, shared_rows
+from argus.dsl.kernels.library_schedule import indent
+from argus.dsl.kernels.mma_tile import stage_buffer
+from argus.dsl.kernels.task import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,15 @@ class Source:
 class StagedLoop:
     """A loop `for kt in range(start, stop)` whose steps read shared tiles.
 
+    On sm_90a the block's threads copy (`via="cp"`), and what they wrote otherwise is fenced before wgmma reads it.
+
     Attributes:
         sources: By name: of the tensor, and of the ring's buffer. A buffer outside a ring is called `Xs` for `X`.
         depth: k of a tile.
         stages: Of the ring; 1: through registers, without a ring.
         swizzle: Chunks that `xor` permutes; 0: none.
         offset: Added to `kt` for the number of a tile.
+        pending: MMAs stay in flight, as those of wgmma do.
     """
 
     sources: Mapping[str, Source]
@@ -41,11 +46,13 @@ class StagedLoop:
     stop: str
     start: str = ""
     offset: str = ""
+    target: Target = "gfx942"
+    pending: bool = False
 
     def allocate(self) -> list[str]:
         """Buffers, or the ring; they stand before everything that loops."""
         buffers = {
-            name: shared_rows(self.dtype, source.rows, self.depth, self.swizzle)
+            name: stage_buffer(self.target, self.dtype, source.rows, self.depth, self.swizzle)
             for name, source in self.sources.items()
         }
         if self.stages == 1:
@@ -88,7 +95,8 @@ class StagedLoop:
         tiles = {n: s.tile.format(kt=_sum(self.offset, "kt")) for n, s in self.sources.items()}
         loads = [f"{n.lower()}t = load({tile})" for n, tile in tiles.items()]
         stores = [f"store({n}s, {n.lower()}t)" for n in tiles]
-        return [*loads, *stores, "barrier()", *self._reading(compute, None), "barrier()"]
+        fence, wait = ['fence("async")'] * self.pending, ["mma_wait(0)"] * self.pending
+        return [*loads, *stores, *fence, "barrier()", *self._reading(compute, None), *wait, "barrier()"]
 
     def _reading(self, compute: list[str], stage: str | None) -> list[str]:
         """The steps, reading buffers of a stage, or those outside a ring."""
@@ -97,8 +105,9 @@ class StagedLoop:
 
     def _fill(self, stage: str, kt: str) -> list[str]:
         number = self.offset if self.offset and kt == "0" else _sum(self.offset, kt)
+        via = ', via="cp"' if self.target == "sm_90a" else ""
         copies = [
-            f"copy_async({stage}.{name}, {source.tile.format(kt=number)})" for name, source in self.sources.items()
+            f"copy_async({stage}.{name}, {source.tile.format(kt=number)}{via})" for name, source in self.sources.items()
         ]
         return [f"with r.fill() as {stage}:", *indent(copies)]
 

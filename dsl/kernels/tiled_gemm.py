@@ -1,4 +1,4 @@
-"""Forms of GEMM on gfx942 that share tiles and a loop over k: other element types, batches, groups, parts of k.
+"""Forms of GEMM that share tiles and a loop over k: other element types, batches, groups, parts of k.
 
 `argus optimize` searches the plain form (`gemm.py`); here stand the forms around it, one schedule class each.
 """
@@ -10,12 +10,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import BYTES, LibrarySchedule, grid_text, swizzle_problems, wide
+from argus.dsl.kernels.library_schedule import BYTES, LibrarySchedule, grid_text, wide
+from argus.dsl.kernels.mma_tile import stage_problems, tile_problems
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
-from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.kernels.task import Array, Sizes, Target
 from argus.dsl.targets.atoms import ATOMS
-
-LDS_BYTES = 64 << 10
 
 
 class TiledSchedule(LibrarySchedule):
@@ -24,14 +23,15 @@ class TiledSchedule(LibrarySchedule):
     Attributes:
         dtype: Of A and B; C is i32 for i8, else f32.
         tile: Block rows, block columns, k of a stage; elements.
-        grid: Waves along block rows and block columns.
-        atom: The MFMA shape, `MxNxK`.
+        grid: Waves along block rows and block columns; warpgroups for wgmma.
+        atom: The matrix instruction.
         stages: Of the ring; 1 passes tiles through registers and has no ring.
-        swizzle: Chunks of 16 bytes that `xor` permutes in a shared row; 0: none.
+        swizzle: Chunks of 16 bytes that `xor` permutes in a shared row on gfx942; 0: none.
         order: Remap of block indices: `rows`, `columns`, `xcd(8)`, `group_m(G)`.
     """
 
     dtype: Literal["bf16", "f16", "f8", "i8", "f32"] = "bf16"
+    target: Target = "gfx942"
     tile: tuple[int, int, int] = (64, 64, 32)
     grid: tuple[int, int] = (2, 2)
     atom: str = "32x32x8"
@@ -43,30 +43,14 @@ class TiledSchedule(LibrarySchedule):
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
-        atom = ATOMS.get(self.atom)
-        if atom is None or atom.target != "gfx942" or atom.blocks > 1 or self.dtype not in atom.dtypes:
-            return [f'"{self.atom}" is no MFMA of one block for {self.dtype}']
-        (bm, bn, bk), (gm, gn) = self.tile, self.grid
-        if gm < 1 or gn < 1 or gm * gn > 16:
-            return [f"a block has 1 to 16 waves, not {gm}x{gn}"]
-        found: list[str] = []
-        for extent, parts, edge, what in ((bm, gm, atom.m, "rows"), (bn, gn, atom.n, "columns")):
-            if extent <= 0 or extent % (parts * edge):
-                found.append(f"{extent} {what} do not split into {parts} waves of {edge}")
-        if bk <= 0 or bk % atom.k:
-            found.append(f"a depth of {bk} is no multiple of {atom.k}")
-        if not 1 <= self.stages <= 4:
-            found.append(f"1 to 4 stages, not {self.stages}")
-        for rows in (bm, bn):
-            found += swizzle_problems(self.swizzle, rows, bk * BYTES[self.dtype])
-        size = self.stages * (bm + bn) * bk * BYTES[self.dtype]
-        if size > LDS_BYTES:
-            found.append(f"{size:,} bytes of LDS, at most {LDS_BYTES:,}")
-        return found
+        bm, bn, bk = self.tile
+        return tile_problems(
+            self.target, self.atom, self.dtype, tile=self.tile, grid=self.grid, swizzle=self.swizzle
+        ) + stage_problems(self.target, self.stages, (bm + bn) * bk * BYTES[self.dtype])
 
     @property
     def waves(self) -> int:
-        return self.grid[0] * self.grid[1]
+        return self.grid[0] * self.grid[1] * ATOMS[self.atom].waves
 
     @property
     def steps(self) -> int:
@@ -159,7 +143,7 @@ class PersistentSchedule(TiledSchedule):
 def text(s: TiledSchedule) -> str:
     """Kernel text of a schedule."""
     head, body = _FORMS[s.form](s)
-    return f'@kernel(target="gfx942", waves={s.waves})\n{head}' + "".join(f"    {line}\n" for line in body)
+    return f'@kernel(target="{s.target}", waves={s.waves})\n{head}' + "".join(f"    {line}\n" for line in body)
 
 
 def _signature(
@@ -188,7 +172,10 @@ def _loop(
         "B": Source(bn, f"{b}.tile({bn}, {bk})[{n}, {{kt}}]"),
     }
     stop = stop or f"cdiv(K, {bk})"
-    return StagedLoop(sources, s.dtype, bk, s.stages, s.swizzle, stop=stop, start=start, offset=offset)
+    return StagedLoop(
+        sources, s.dtype, bk, s.stages, s.swizzle, stop=stop, start=start, offset=offset,
+        target=s.target, pending=ATOMS[s.atom].warpgroup,
+    )  # fmt: skip
 
 
 def _acc(s: TiledSchedule) -> str:
@@ -386,34 +373,43 @@ PLAIN_EXAMPLES = {
     "i8-ring": TiledSchedule(dtype="i8", tile=(32, 32, 64), grid=(2, 1), atom="16x16x32", stages=3),
     "i8-registers": TiledSchedule(dtype="i8", tile=(64, 32, 32), grid=(2, 1), atom="32x32x16", stages=1, swizzle=0),
     "f32-ring": TiledSchedule(dtype="f32", tile=(32, 32, 16), grid=(1, 2), atom="16x16x4", swizzle=0),
+    "f8-wgmma": TiledSchedule(target="sm_90a", grid=(1, 1), dtype="f8", tile=(64, 48, 128), atom="m64n48k32"),
+    "i8-wgmma": TiledSchedule(target="sm_90a", grid=(1, 1), dtype="i8", tile=(64, 32, 64), atom="m64n32k32", stages=1),
+    "f16-mma-sync": TiledSchedule(target="sm_90a", dtype="f16", tile=(48, 16, 32), grid=(3, 1), atom="m16n8k16"),
 }
 BATCHED_EXAMPLES = {
     "ring": BatchedSchedule(tile=(32, 64, 32), grid=(1, 2)),
     "registers": BatchedSchedule(tile=(64, 32, 32), grid=(2, 1), stages=1, dtype="f16"),
     "48-rows": BatchedSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=3, order="xcd(8)"),
+    "wgmma": BatchedSchedule(target="sm_90a", grid=(1, 1), tile=(64, 48, 64), atom="m64n48k16"),
 }
 GROUPED_EXAMPLES = {
     "ring": GroupedSchedule(tile=(32, 64, 32), grid=(1, 2)),
     "registers": GroupedSchedule(tile=(64, 32, 32), grid=(2, 1), stages=1),
     "48-rows": GroupedSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=3, dtype="f16"),
+    "wgmma": GroupedSchedule(target="sm_90a", grid=(1, 1), tile=(64, 32, 64), atom="m64n32k16", stages=3),
 }
 SPLIT_EXAMPLES = {
     "ring": SplitSchedule(tile=(32, 64, 32), grid=(1, 2)),
     "registers": SplitSchedule(tile=(32, 32, 16), grid=(1, 1), stages=1, swizzle=2, parts=4),
     "i8": SplitSchedule(dtype="i8", tile=(32, 32, 64), grid=(2, 1), atom="16x16x32", parts=2),
+    "wgmma": SplitSchedule(target="sm_90a", grid=(1, 1), tile=(64, 32, 64), atom="m64n32k16"),
 }
 PARTIALS_EXAMPLES = {
     "ring": PartialsSchedule(tile=(32, 64, 32), grid=(1, 2), part=96),
     "registers": PartialsSchedule(tile=(32, 32, 16), grid=(1, 1), stages=1, swizzle=2, part=32),
     "three-stages": PartialsSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=3, part=64),
+    "wgmma": PartialsSchedule(target="sm_90a", grid=(1, 1), tile=(64, 32, 64), atom="m64n32k16"),
 }
 STREAM_EXAMPLES = {
     "five": StreamSchedule(tile=(32, 32, 32), grid=(1, 1)),
     "three": StreamSchedule(tile=(48, 32, 16), grid=(3, 1), atom="16x16x16", blocks=3, swizzle=0),
     "seven": StreamSchedule(tile=(64, 32, 32), grid=(2, 1), blocks=7, dtype="f16"),
+    "wgmma": StreamSchedule(target="sm_90a", grid=(1, 1), tile=(64, 32, 64), atom="m64n32k16", blocks=3),
 }
 PERSISTENT_EXAMPLES = {
     "xcd": PersistentSchedule(tile=(32, 32, 32), grid=(1, 1)),
     "registers": PersistentSchedule(tile=(48, 32, 32), grid=(3, 1), atom="16x16x16", stages=1),
     "group-m": PersistentSchedule(tile=(32, 64, 32), grid=(1, 2), order="group_m(2)", dtype="f16"),
+    "wgmma": PersistentSchedule(target="sm_90a", grid=(1, 1), tile=(64, 32, 64), atom="m64n32k16", order="group_m(2)"),
 }

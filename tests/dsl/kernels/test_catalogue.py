@@ -40,9 +40,10 @@ def test_well_formed(subject: Subject) -> None:
     verify(to_core(kernel))
 
 
-@pytest.mark.parametrize(
-    "subject", [s for s in SUBJECTS if s.family in ("attention", "moe_up", "moe_down")], ids=lambda s: s.name
-)
+SHORT = [s for s in SUBJECTS if s.family in ("attention", "moe_up", "moe_down") and s.target == "gfx942"]
+
+
+@pytest.mark.parametrize("subject", SHORT, ids=lambda s: s.name)
 def test_short_enough_to_be_read_whole(subject: Subject) -> None:
     # Models read and write these: some 600 tokens, at 2.6 characters each.
     assert len(subject.text) < 1550

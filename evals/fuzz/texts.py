@@ -19,8 +19,8 @@ _MARKS = r"""
     ( ) [ ] { } , : . = == != < <= > >= + - * / // % ** & | ^ ~ += *= -> @ ; # \ ' " 0 1 2 3 7 8 16 32 64 128 -1 0.0 1e9
     1e309 2147483648 99999999999999999999 0x10 1_0 1j
 """
-WORDS: list[str] = _WORDS.split()
-MARKS: list[str] = _MARKS.split()
+WORDS: tuple[str, ...] = tuple(_WORDS.split())
+MARKS: tuple[str, ...] = tuple(_MARKS.split())
 ODD = (
     "\t",
     "\x00",
@@ -98,7 +98,7 @@ def edited(text: str, random: Random, others: Sequence[str]) -> str:
             random.choice(_TOKEN_EDITS)(pieces, random, others)
             text = "".join(pieces)
         else:
-            lines: list[str] = text.splitlines(keepends=True)
+            lines = list[str](text.splitlines(keepends=True))
             if lines:
                 random.choice(_LINE_EDITS)(lines, random, others)
             text = "".join(lines)

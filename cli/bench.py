@@ -49,11 +49,17 @@ def _suite(suite: str, *, json: bool) -> None:
         fail("usage", "kernels are timed from a bundle", "SUITE", "argus bench gemm --bundle OUT", json=json)
     if suite != "all" and suite not in SUITES:
         fail("usage", f"no suite {suite!r}", "SUITE", f"one of {', '.join(SUITES)}, all", json=json)
-    timings = [t for name in (SUITES if suite == "all" else (suite,)) for t in SUITES[name]().timings]
-    report = BenchReport(suite=suite, timings=tuple(timings))
+    parts = [SUITES[name]() for name in (SUITES if suite == "all" else (suite,))]
+    report = BenchReport(
+        suite=suite,
+        timings=tuple(t for part in parts for t in part.timings),
+        figures=tuple(f for part in parts for f in part.figures),
+    )
     if json:
         print_json(report)
         return
+    for figure in report.figures:
+        typer.echo(figure.render())
     for t in report.timings:
         typer.echo(
             f"{t.name:42} median {t.median_s * 1e3:9.1f} ms   {t.fastest_s * 1e3:.1f} to {t.slowest_s * 1e3:.1f} "

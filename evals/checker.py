@@ -70,7 +70,7 @@ class CheckerReport(Tally, frozen=True):
     Attributes:
         seed: Of the draw; `edits` make one mutant.
         kernels: Right kernels that were mutated; `unproved` names those that the checker does not prove.
-        rejected: Edits that the front end refused, which are no mutants.
+        rejected: Edits that the front end refused, or that have no meaning when executed, which are no mutants.
         by_operator: The counts for each operator; `by_family`: for each family of kernels.
         tiers: How many obligations of the right kernels each tier decided; `mutant_tiers`: of the mutants.
         widened: Loops of right kernels that the checker did not understand; `mutants_widened`: mutants with such loops.
@@ -127,7 +127,7 @@ class CheckerReport(Tally, frozen=True):
             f"obligations of the right kernels by tier: {_counts(self.tiers)}; of the mutants: "
             f"{_counts(self.mutant_tiers)}",
             f"{len(self.widened)} loops of right kernels were widened, and loops of {self.mutants_widened} mutants",
-            f"{self.rejected} edits more were refused by the front end; {self.seconds:.0f} s",
+            f"{self.rejected} edits more are no kernels; {self.seconds:.0f} s",
         ]
         if self.arithmetic:
             lines.append(f"{self.arithmetic} more are wrong in their arithmetic alone, which no tag tells")
@@ -192,13 +192,14 @@ def evaluate_checker(
         results.append(result)
         if progress is not None:
             progress(len(results), len(jobs))
-    clean, judged = results[: len(by_name)], results[len(by_name) :]
+    clean = results[: len(by_name)]
+    judged = [r for r in results[len(by_name) :] if r.verdict != "refused"]
     return CheckerReport(
         seed=seed,
         edits=edits,
         kernels=len(by_name),
         unproved=tuple(r.origin for r in clean if r.verdict != "proved" or r.wrong),
-        rejected=drawn.rejected,
+        rejected=drawn.rejected + len(results) - len(clean) - len(judged),
         seconds=time.perf_counter() - began,
         by_operator=tuple(
             OperatorTally(operator=name, **tally(r for r in judged if r.operator == name).model_dump())

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from argus.dsl.check import check_kernel
 from argus.dsl.diagnostics import CheckReport, KernelError
-from argus.dsl.interp import trip_sizes, wrong
+from argus.dsl.interp import POLICIES, Policy, trip_sizes, wrong
 from argus.dsl.interp.program import size_symbols
 from argus.dsl.ir import AtomicAdd, CopyAsync, Kernel, Store
 from argus.dsl.ir.contract import contract_sha
@@ -27,6 +27,7 @@ from argus.evals.subjects import Subject, read
 Verdict = Literal["proved", "refuted", "unknown", "refused", "crashed"]
 
 MORE_SIZES = 2
+FEW = (*POLICIES[:3], POLICIES[-1])  # each landing, and waves that starve
 LIMIT_SECONDS = 40.0  # of each of the two judges
 _LARGEST_BLOCKWORK = 2_000_000  # multiply-adds of a probe beyond the trip counts
 
@@ -84,6 +85,9 @@ def judge(text: str, subject: Subject, *, operator: str = "", sha: str = "") -> 
     try:
         with time_limit(LIMIT_SECONDS):
             truth = is_wrong(to_core(read(text)), subject, report)
+    except KernelError as error:  # it has no meaning: what the front end could have said
+        verdict = verdict if verdict == "proved" else "refused"
+        broken = str(error)
     except Exception:  # an interpreter that crashes is a result, too
         broken = traceback.format_exc(limit=-4)
     obligations = () if report is None else report.obligations
@@ -116,10 +120,18 @@ def _verdict(text: str, contract: str) -> tuple[Verdict, CheckReport | None, str
 
 
 def is_wrong(core: Kernel, subject: Subject, report: CheckReport | None = None) -> str:
-    """How a kernel goes wrong: at its loops' trip counts, at witnesses' sizes or at some more. Empty: not at all."""
+    """How a kernel goes wrong: at its loops' trip counts, at witnesses' sizes or at some more. Empty: not at all.
 
-    def tried(sizes: Iterable[Mapping[str, int]], *, every_block: bool = False) -> str:
-        found = wrong(core, subject.reference, sizes_list=sizes, inputs=subject.make_inputs, every_block=every_block)
+    All schedules are tried at the largest trip count, where most is in flight, and a few at the others.
+    """
+
+    def tried(
+        sizes: Iterable[Mapping[str, int]], policies: Sequence[Policy] = FEW, *, every_block: bool = False
+    ) -> str:
+        found = wrong(
+            core, subject.reference, sizes_list=sizes, inputs=subject.make_inputs, policies=policies,
+            every_block=every_block,
+        )  # fmt: skip
         return "" if found is None else str(found)
 
     unwritten = {e.tensor for e in core.ensures} - set(written(core))
@@ -128,8 +140,9 @@ def is_wrong(core: Kernel, subject: Subject, report: CheckReport | None = None) 
     sizes = [*subject.sizes] or trip_sizes(core)
     witnesses = () if report is None else tuple(c.sizes for c in report.counterexamples if c.sizes)
     return (
-        tried(sizes)
-        or tried((w for w in witnesses if w not in sizes), every_block=True)
+        tried(sizes[:-1])
+        or tried(sizes[-1:], POLICIES)
+        or tried((w for w in witnesses if w not in sizes), POLICIES, every_block=True)
         or tried(more_sizes(core, sizes))
     )
 

@@ -28,7 +28,7 @@ Verdict = Literal["proved", "refuted", "unknown", "refused", "crashed"]
 
 MORE_SIZES = 2
 FEW = (*POLICIES[:3], POLICIES[-1])  # each landing, and waves that starve
-LIMIT_SECONDS = 40.0  # of each of the two judges
+LIMIT_SECONDS = 60.0  # of each of the two judges
 _LARGEST_BLOCKWORK = 2_000_000  # multiply-adds of a probe beyond the trip counts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +36,7 @@ from argus.dsl.smt.z3_door import Door, Model, Undecided
 from argus.dsl.tags.obligations import POINTS, CoversOnce, Finding, Goal, Holds, Obligation, WritesOnce
 
 LARGER = (33, 65, 129, 257)
+GROWTH = (2, 4)
 LARGEST_PROBE = 600  # sizes tried by counting, where no formula says how often something is covered
 
 
@@ -148,15 +150,22 @@ def _models(goal: Goal, formulas: list[Formula], door: Door, order: Sequence[str
     finding = goal.finding()
     tried = list[Model]()
     # The smallest sizes may hide the mistake in padding: then larger ones are tried.
-    ladder = (conjunction(ge(var(size) - least) for size in door.sizes) for least in LARGER)
-    for extra in (*finding.matters, TRUE, *ladder):
-        model = door.smallest([*formulas, extra], order)
+    ladder = [conjunction(ge(var(size) - least) for size in door.sizes) for least in LARGER]
+    # Or it needs more of one size, where more of all would be too much to execute.
+    single = ((size, factor) for factor in GROWTH for size in door.sizes)
+    for wish in chain((*finding.matters, TRUE), single, ladder):
+        model = door.smallest([*formulas, _larger(*wish, tried) if isinstance(wish, tuple) else wish], order)
         if model is None or (sizes := {s: model[s] for s in (*order, *door.sizes) if s in model}) in tried:
             continue
         tried.append(sizes)
         yield model, finding
     if not tried:
         raise Undecided("the solver finds a violation possible and gives no values for it")
+
+
+def _larger(size: str, factor: int, tried: Sequence[Model]) -> Formula:
+    """A size so many times as large as it was first tried."""
+    return ge(var(size) - factor * max(LARGER[0], *(t.get(size, 1) for t in tried[:1])))
 
 
 # ----------------------------------------------------------------------------------------- covering

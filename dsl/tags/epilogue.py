@@ -88,9 +88,15 @@ class _Store:
         assert isinstance(tile, Tile)
         self.epilogue.raise_tier("table")
         rules = Combine(self.cx, self.state, self.site.span)
-        tile = replace(tile, codes=recoded(self.cx.store, tile.codes, lambda v: closed(rules.materialised(v))))
+        whole, tile = (
+            tile,
+            replace(tile, codes=recoded(self.cx.store, tile.codes, lambda v: closed(rules.materialised(v)))),
+        )
         values = [v for v, _ in values_of(tile.codes, self.cx.store)]
-        if reason := next((v.top for v in values if v.top), ""):
+        reason = next((v.top for v in values if v.top), "")
+        if not reason and any(v.scale or v.shift for v, _ in values_of(whole.codes, self.cx.store)):
+            reason = "what is stored is relative to a maximum: multiply by its exponential, or divide by a sum that is"
+        if reason:
             self._block(reason)
             return
         for value in values:
@@ -330,6 +336,7 @@ class _Store:
                 complete(
                     self.cx, self.state, self.site, fold, over, obligation=self.complete(over.axis), where=where,
                     matters=(in_range,), part=self.cx.part if self.adds else None,
+                    sure=len(value.folds) <= 1,
                 )  # fmt: skip
         for axis in sorted({f[0].axis for f in value.folds} - {o.axis for o in self.ensures.over}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")

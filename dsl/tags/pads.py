@@ -91,7 +91,7 @@ def pad_along(value: Value | Mask, axis: str) -> float | None:
 
 def uniform(value: Value) -> float | None:
     """What all padding holds, whatever makes it padding; None if that is not one number."""
-    held = [*(value.apart and [p for _, p in value.apart]), *([value.pad] if not value.apart else [])]
+    held = [p for _, p in value.apart] if value.apart else [value.pad]
     held = held if value.windows else []
     held += [p for m in value.masks for p in (m.pad, *(p for _, p in m.apart))]
     return _one(held) if held else value.pad

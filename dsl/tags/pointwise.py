@@ -32,7 +32,7 @@ from argus.dsl.tags.domain import (
     closed,
     recoded,
 )
-from argus.dsl.tags.lanes import Region, axes_in, regions
+from argus.dsl.tags.lanes import Region, axes_in, regions, spread
 from argus.dsl.tags.marks import mark_of, times
 from argus.dsl.tags.state import State
 from argus.dsl.tags.values import as_tile
@@ -114,8 +114,11 @@ class Pointwise:
         certain = pads.binary(op, data, other.value) if left else pads.binary(op, other.value, data)
         if certain is not None:
             return Same(self.made, certain)
-        codes = self._recoded(tile, lambda v: self.values.numbered(op, v, other.value, left=left))
-        return Tile(codes, self.made, lost=tile.lost)
+        wide = spread(tile.codes, tile.type, self.made)
+        if wide is None:
+            return Top(self.made, f"the operands of line {self.site.span.line} lie in lanes that do not match")
+        codes = recoded(self.cx.store, wide, lambda v: self.values.numbered(op, v, other.value, left=left))
+        return Tile(codes, self.made, lost=self._lost([tile]))
 
     # ------------------------------------------------------------------------------------ accumulators
 

@@ -38,6 +38,7 @@ def complete(
     where: Iterable[Formula] = (),
     matters: tuple[Formula, ...] = (),
     part: Part | None = None,
+    sure: bool = True,
 ) -> None:
     """The reduction holds each coordinate of `over` exactly once (an extreme: at least once), and no other.
 
@@ -58,7 +59,7 @@ def complete(
     finding = Finding(
         f"not each {over.axis} below {extent}{which} is summed exactly once", site.span, cx.loops(),
         component=over.axis, fix_class="k incomplete", matters=matters, want=f"each of 0 to {extent - 1} once",
-        producer=next((t.span for t in fold if t.span.line), None),
+        producer=next((t.span for t in fold if t.span.line), None), sure=sure,
     )  # fmt: skip
     once = all(t.op == "sum" for t in mine)
     free = inside != TRUE or any(t.masks for t in mine)

@@ -63,7 +63,7 @@ def _root(w: Wave, ref: Ref) -> Root | View:
         return program.views[ref.name]
     if ref.name in program.buffers:
         shape = program.buffers[ref.name].shape
-        return Root(shape, ("",) * len(shape))
+        return Root(shape, program.buffer_axes.get(ref.name) or ("",) * len(shape))
     return Root(program.shapes[ref.name], program.tensors[ref.name].axes)
 
 

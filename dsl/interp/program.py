@@ -91,6 +91,7 @@ class Program:
     views: dict[str, View] = field(default_factory=dict[str, View])
     roles: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     asked: set[str] = field(default_factory=set[str])
+    buffer_axes: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     axis_names: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     plans: dict[int, Plan] = field(default_factory=dict[int, Plan])
     sites: dict[tuple[object, ...], Site] = field(default_factory=dict[tuple[object, ...], Site])
@@ -179,7 +180,9 @@ def prepare(kernel: Kernel, sizes: Mapping[str, int]) -> Program:
             case _:
                 pass
     program.written &= program.tensors.keys()
-    program.axis_names = {name: t.axes for name, t in infer(kernel).frags.items()}
+    types = infer(kernel)
+    program.axis_names = {name: t.axes for name, t in types.frags.items()}
+    program.buffer_axes = dict(types.buffer_axes)
     return program
 
 

@@ -213,7 +213,7 @@ class Replayer:
                 return None
             try:
                 outcome = self._run(program, policy, blocks, inputs)
-            except ZeroDivisionError:
+            except (ZeroDivisionError, KernelError):
                 return None
             faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))
             if faults and (hazard or _distance(faults[0], obligation) < _ELSEWHERE):

@@ -90,7 +90,8 @@ class Combine:
 
     def numbered(self, op: BinaryOp, value: Value, number: float | None, *, left: bool) -> Value:
         """`value op number`, or `number op value` where the value is not on the left."""
-        value = closed(value)
+        keep = is_sum(value.reduced) and (op == "*" or (op == "/" and left))
+        value = replace(value, changed=True) if keep else closed(value)
         padded = pads.with_number(op, value, number, left=left)
         scale, shift = value.scale, value.shift
         scaling = op == "*" or (op == "/" and left)
@@ -114,17 +115,29 @@ class Combine:
         """`x op y` of one region; sums (and extremes) of the same kind go on as one."""
         x, y = region.values
         grows = self._grow(op, x, y)
-        scales = (is_sum(x.reduced) and is_ratio(y)) or (is_sum(y.reduced) and is_ratio(x) and op == "*")
-        scales = scales and op in ("*", "/")
-        if grows and op == "+" and not (x.shift or y.shift) and x.scale != y.scale:
-            return self._unequal_scales(region)
+        scales = is_sum(x.reduced) != is_sum(y.reduced) and (op == "*" or (op == "/" and is_sum(x.reduced)))
+        changed = scales and (x.changed or y.changed or not (is_ratio(x) or is_ratio(y)))
+        if grows and op == "+" and not (x.shift or y.shift):
+            if x.scale != y.scale:
+                text = "sums relative to different maxima are added: the running one was not rescaled"
+                return self._apart(region, text)
+            if x.changed or y.changed:
+                return self._apart(region, "a sum was changed before, and what is added to it now is not changed alike")
         x, y, scale, shift = self._relations(op, x, y, grows=grows)
-        if not (grows or scales):
+        if scales:
+            x, y = (x, closed(y)) if is_sum(x.reduced) else (closed(x), y)
+        elif not grows:
             x, y = closed(x), closed(y)
         region = replace(region, values=(x, y))
         low, wild = _extent(op, x, y)
         made = replace(
-            self.merged(region), reduced=(*x.reduced, *y.reduced), low=low, wild=wild, scale=scale, shift=shift
+            self.merged(region),
+            reduced=(*x.reduced, *y.reduced),
+            low=low,
+            wild=wild,
+            scale=scale,
+            shift=shift,
+            changed=changed,
         )
         return pads.joined(op, x, y).of(made)
 
@@ -147,13 +160,16 @@ class Combine:
             return x, y, x.scale, ()
         return self.materialised(x), self.materialised(y), (), ()
 
-    def _unequal_scales(self, region: Region) -> Value:
-        """Sums relative to different maxima are added: one was not rescaled."""
+    def _apart(self, region: Region, text: str) -> Value:
+        """Sums are added that do not go together: one was changed, or not rescaled, and will be missed."""
         x, y = region.values
-        text = "sums relative to different maxima are added: the running one was not rescaled"
         clash = Clash(text, self.span, "", TRUE, self.state.hypotheses(), producer=x.span)
-        mended = replace(x, scale=y.scale, clashes=x.clashes | {self.cx.store.clash(clash)})
-        return self.binary("+", replace(region, values=(mended, y)))
+        known = {self.cx.store.clash(clash)}
+        first, second = (
+            replace(v, scale=y.scale, changed=False, clashes=v.clashes | known, folds=y.folds if v.changed else v.folds)
+            for v in (x, y)
+        )
+        return self.binary("+", replace(region, values=(first, second)))
 
     def merged(self, region: Region) -> Value:
         """Coordinates, origins and windows of all operands; where they differ along an axis, a clash."""

@@ -150,6 +150,7 @@ class Value:
         pad: What padding elements hold; None if that is not known, or differs from axis to axis.
         apart: What those hold that lie outside the windows along one axis only, where that differs.
         reduced: Coordinates combined by a sum, maximum or minimum that may go on.
+        changed: `reduced` was multiplied by something since, so nothing may be added to it any more.
         folds: Coordinates of reductions that went into the value and that nothing can be added to any more.
         masks: Conditions under which the elements are data.
         low: Data may be -inf.
@@ -169,6 +170,7 @@ class Value:
     pad: float | None = 0.0
     reduced: tuple[Term, ...] = ()
     folds: frozenset[Fold] = frozenset()
+    changed: bool = False
     apart: tuple[tuple[str, float | None], ...] = ()
     masks: tuple[Mask, ...] = ()
     low: bool = False
@@ -403,7 +405,7 @@ def closed(value: Value) -> Value:
         return value
     keys = dict.fromkeys((t.axis, t.op) for t in value.reduced)
     folds = {tuple(t for t in value.reduced if (t.axis, t.op) == key) for key in keys}
-    return replace(value, reduced=(), folds=value.folds | folds)
+    return replace(value, reduced=(), changed=False, folds=value.folds | folds)
 
 
 def unbound(value: Value, axis: str) -> Value:

@@ -8,7 +8,7 @@ import numpy as np
 
 from argus.dsl.ir import Reduce, Ref
 from argus.dsl.ir.types import FragType
-from argus.dsl.layout.affine import Affine, conjunction, formula_variables, ge, negation
+from argus.dsl.layout.affine import Affine, conjunction, formula_variables, ge, negation, substitute_formula
 from argus.dsl.tags import pads
 from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
@@ -150,8 +150,8 @@ class _Reduction:
         comp = next(c for c in value.comps if c.axis == axis)
         local = cx.store.tables[comp.table][element[0]] + comp.base.const
         absorbing = pads.pad_along(value, axis) == neutral
-        nothing = absorbing and self._may_miss(comp.base.without_const() + int(local[0]), along)
-        made_low = op != "sum" and (bool(inner) or bool(outer) or nothing)
+        first = comp.base.without_const() + int(local[0])
+        known = op == "sum" or self._holds_data(first, along, value.masks)
         term = Term(
             axis, comp.base.without_const(), runs_of(local), windows=along, absorbing=absorbing, op=op,
             masks=tuple((m.keep, m.pad == neutral == pads.pad_along(m, axis)) for m in inner), span=self.site.span,
@@ -159,16 +159,18 @@ class _Reduction:
         return replace(
             value, comps=tuple(comps), windows=tuple(w for w in value.windows if w.axis != axis), masks=outer,
             pad=left, apart=(), reduced=(term,),
-            low=value.low or (made_low and op == "max"), wild=value.wild or (made_low and op == "min"),
+            low=value.low or (op == "max" and not known), wild=value.wild or (op == "min" and not known),
             integers="", span=self.site.span,
         )  # fmt: skip
 
-    def _may_miss(self, first: Affine, windows: tuple[Window, ...]) -> bool:
-        """Whether the first element may lie outside the windows, so that nothing may be left inside."""
-        inside = conjunction(f for w in windows for f in (ge(first - w.lo), ge(w.hi - first - 1)))
-        if self.state.evident(inside):
-            return False
-        return self.cx.oracle.consistent((*self.state.hypotheses(), self.state.reduce_formula(negation(inside))))
+    def _holds_data(self, first: Affine, windows: tuple[Window, ...], masks: tuple[Mask, ...]) -> bool:
+        """Whether the first of the elements is always data, so that an extreme is never of nothing."""
+        inside = [f for w in windows for f in (ge(first - w.lo), ge(w.hi - first - 1))]
+        kept = (substitute_formula(m.keep, {own(self.node.axis): first}) for m in masks)
+        wanted = self.state.reduce_formula(conjunction((*inside, *kept)))
+        if self.state.evident(wanted):
+            return True
+        return not self.cx.oracle.consistent((*self.state.hypotheses(), negation(wanted)))
 
     def _related(self, value: Value) -> Value:
         """What the value is relative to stays beside it only if it is the same for all that is summed."""

@@ -1,0 +1,26 @@
+@kernel(target="gfx942", waves=2)
+def attention(Q: bf16[h:H, q:S, d:64], K: bf16[g:G, j:S, d:64], V: bf16[g:G, j:S, e:64], O: bf16[h:H, q:S, e:64], scale: f32):
+    where(H % G == 0)
+    ensures(O[h, q, e], over(j, S, pred=j <= q), over(d, 64), uses=(Q, K, V))
+    bq, bh = block(cdiv(S, 64), H, order=longest_first)
+    bg = bh // (H // G)
+    Ks, Vs = shared(bf16, 64, 64, swizzle=xor(8, unit=8)), shared(bf16, 64, 64, swizzle=xor(8, unit=8))
+    o = mma_acc("32x32x8", 64, 64, grid=(1, 2))
+    mx, l = -inf, 0.0
+    for jt in range(cdiv(min((bq + 1) * 64, S), 64)):
+        store(Ks, load(K[bg].tile(64, 64)[jt, 0]))
+        store(Vs, load(V[bg].tile(64, 64)[jt, 0]))
+        barrier()
+        s = mma_acc("32x32x8", 64, 64, grid=(1, 2))
+        for ks in unroll(8):
+            s += mma(Ks.operand("a", s, ks), Q[bh].tile(64, 64)[bq, 0].operand("b", s, ks))
+        assert_complete(s, d=range(64))
+        s = mask(s * scale, s.j <= s.q, -inf)
+        p, c, mx, l = online_softmax(s, mx, l, "j")
+        o *= c
+        for js in unroll(8):
+            v, w = Vs.T.operand("a", o, js), p.to(bf16).as_operand("b", o, js)
+            assert_match(v.j, w.j)
+            o += mma(v, w)
+        barrier()
+    store(O[bh].tile(64, 64)[bq, 0].T, (o / l).to(bf16))

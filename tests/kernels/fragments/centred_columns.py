@@ -1,0 +1,12 @@
+@kernel(target="gfx942", waves=4)
+def centred(X: f32[r:R, c:C], Y: f32[c:C, r:R]):
+    where(R <= 64)
+    ensures(Y[c, r], over(r, R), uses=X)
+    bc = block(cdiv(C, 64))
+    T, M = shared(f32, 64, 64, pad=4), shared(f32, 64)
+    x = load(X.tile(64, 64)[0, bc], map=linear(4))
+    store(T, x)
+    store(M, reduce("sum", x, "r", across="block") / R)
+    barrier()
+    y = load(T.T, map=linear(4))
+    store(Y.tile(64, 64)[bc, 0], y - load(M, like=y))

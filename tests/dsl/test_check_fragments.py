@@ -39,6 +39,8 @@ TURNED = (
 
 Edits = tuple[tuple[str, str], ...]
 CAUSAL, FULL, SUM = "attention_causal", "attention_full", 'reduce("sum", '
+LAST_KEYS = "cdiv(min((bq + 1) * 64, S), 64)"
+SQUARES = f'        ss += {SUM}x * x, "c", across="block")\n'
 # Kernel, edits, kind of what is refuted, a piece of the line that consumes it.
 SLIPS: dict[str, tuple[str, Edits, str, str]] = {
     "values not transposed": (CAUSAL, (("Vs.T.operand", "Vs.operand"),), "conformity", "o += mma"),
@@ -59,7 +61,7 @@ SLIPS: dict[str, tuple[str, Edits, str, str]] = {
     "heads grouped in turns": (CAUSAL, (("bh // (H // G)", "bh % G"),), "epilogue", "store(O"),
     "values of another head": (CAUSAL, (("load(V[bg]", "load(V[0]"),), "conformity", "o += mma"),
     "one key tile too few": (
-        CAUSAL, (("cdiv(min((bq + 1) * 64, S), 64)", "cdiv(min((bq + 1) * 64, S), 64) - 1"),), "completeness", "store(O",
+        CAUSAL, ((LAST_KEYS, f"{LAST_KEYS} - 1"),), "completeness", "store(O",
     ),
     "loop to the diagonal's start": (CAUSAL, (("(bq + 1) * 64", "bq * 64"),), "completeness", "store(O"),
     "every second key tile is skipped": (FULL, (("[jt + 1, 0]", "[2 * jt + 2, 0]"),) * 2, "completeness", "store(O"),
@@ -74,7 +76,7 @@ SLIPS: dict[str, tuple[str, Edits, str, str]] = {
     ),
     "last tile left out": ("rmsnorm", (("range(cdiv(C, 512))", "range(C // 512)"),), "completeness", "store(Y"),
     "squares summed twice": (
-        "rmsnorm", ((f'        ss += {SUM}x * x, "c", across="block")\n', f'        ss += {SUM}x * x, "c", across="block")\n' * 2),),
+        "rmsnorm", ((SQUARES, SQUARES * 2),),
         "completeness", "store(Y",
     ),
     "sum along the rows": ("layernorm", ((f'sx += {SUM}x, "c")', f'sx += {SUM}x, "r")'),), "epilogue", "store(Y"),

@@ -1,141 +1,29 @@
-"""Forms of GEMM that share tiles and a loop over k: other element types, batches, groups, parts of k.
+"""Forms of GEMM that share tiles and a loop over k: other element types, epilogues, batches, groups, parts of k.
 
-`argus optimize` searches the plain form (`gemm.py`); here stand the forms around it, one schedule class each.
+`argus optimize` searches the plain form (`gemm.py`); here stand the forms around it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import BYTES, LibrarySchedule, grid_text, wide
-from argus.dsl.kernels.mma_tile import stage_problems, tile_problems
+from argus.dsl.kernels.library_schedule import grid_text, wide
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
-from argus.dsl.kernels.task import Array, Sizes, Target
+from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.kernels.tiled_schedule import (
+    BatchedSchedule,
+    EpilogueSchedule,
+    GroupedSchedule,
+    PartialsSchedule,
+    PersistentSchedule,
+    SplitSchedule,
+    StreamSchedule,
+    TiledSchedule,
+)
 from argus.dsl.targets.atoms import ATOMS
-
-
-class TiledSchedule(LibrarySchedule):
-    """C = A B^T. The dtype chooses what is computed, the other fields how.
-
-    Attributes:
-        dtype: Of A and B; C is i32 for i8, else f32.
-        tile: Block rows, block columns, k of a stage; elements.
-        grid: Waves along block rows and block columns; warpgroups for wgmma.
-        atom: The matrix instruction.
-        stages: Of the ring; 1 passes tiles through registers and has no ring.
-        swizzle: Chunks of 16 bytes that `xor` permutes in a shared row on gfx942; 0: none.
-        order: Remap of block indices: `rows`, `columns`, `xcd(8)`, `group_m(G)`.
-    """
-
-    dtype: Literal["bf16", "f16", "f8", "i8", "f32"] = "bf16"
-    target: Target = "gfx942"
-    tile: tuple[int, int, int] = (64, 64, 32)
-    grid: tuple[int, int] = (2, 2)
-    atom: str = "32x32x8"
-    stages: int = 2
-    swizzle: Literal[0, 2, 4, 8] = 4
-    order: str = "rows"
-
-    form: ClassVar[str] = "plain"
-
-    def problems(self) -> list[str]:
-        """Why the family cannot print this schedule; empty when it can."""
-        bm, bn, bk = self.tile
-        return tile_problems(
-            self.target, self.atom, self.dtype, tile=self.tile, grid=self.grid, swizzle=self.swizzle
-        ) + stage_problems(self.target, self.stages, (bm + bn) * bk * BYTES[self.dtype])
-
-    @property
-    def waves(self) -> int:
-        return self.grid[0] * self.grid[1] * ATOMS[self.atom].waves
-
-    @property
-    def steps(self) -> int:
-        """k-steps of the atom in a stage."""
-        return self.tile[2] // ATOMS[self.atom].k
-
-    @property
-    def out(self) -> str:
-        return "i32" if self.dtype == "i8" else "f32"
-
-    @property
-    def order_text(self) -> str:
-        return "" if self.order == "rows" else f", order={self.order}"
-
-
-class BatchedSchedule(TiledSchedule):
-    """C[z] = A[z] B[z]^T for each z of a batch."""
-
-    form: ClassVar[str] = "batched"
-
-
-class GroupedSchedule(TiledSchedule):
-    """C[m] = A[m] B[group of m]^T; the rows of a block are of one group, as sorting with padding leaves them."""
-
-    form: ClassVar[str] = "grouped"
-
-
-class SplitSchedule(TiledSchedule):
-    """Blocks share the k of one tile and add up what they have.
-
-    Attributes:
-        parts: How many blocks share a tile.
-    """
-
-    parts: int = 3
-
-    form: ClassVar[str] = "split"
-
-
-class PartialsSchedule(TiledSchedule):
-    """W[p] = what the p-th part of k adds to A B^T; `gemm_reduce` adds the parts. `part` chooses what is computed.
-
-    Attributes:
-        part: k of a part.
-    """
-
-    part: int = 128
-
-    form: ClassVar[str] = "partials"
-
-    def problems(self) -> list[str]:
-        """Why the family cannot print this schedule; empty when it can."""
-        bad = self.part < 1 or self.part % self.tile[2]
-        return super().problems() + ([f"a part of {self.part} is no multiple of {self.tile[2]}"] if bad else [])
-
-
-class StreamSchedule(TiledSchedule):
-    """Every block has the same share of all steps of all tiles, and adds up what it has of each tile.
-
-    Attributes:
-        blocks: How many there are.
-    """
-
-    stages: int = 1
-    blocks: int = 5
-
-    form: ClassVar[str] = "stream"
-
-    def problems(self) -> list[str]:
-        """Why the family cannot print this schedule; empty when it can."""
-        ring = ["shares start anywhere in a tile: one stage"] if self.stages != 1 else []
-        return super().problems() + ring + (["at least one block"] if self.blocks < 1 else [])
-
-
-class PersistentSchedule(TiledSchedule):
-    """As many blocks as the machine holds walk over the tiles. The last use of a tile's ring is peeled."""
-
-    order: str = "xcd(8)"
-
-    form: ClassVar[str] = "persistent"
-
-    def problems(self) -> list[str]:
-        """Why the family cannot print this schedule; empty when it can."""
-        return super().problems() + (["one or two stages"] if self.stages > 2 else [])
-
 
 # ---------------------------------------------------------------------------------------------- text
 
@@ -155,11 +43,12 @@ def _signature(
     out: str = "C: {out}[m:M, n:N]",
     where: str = "",
     ensures: str = "C[m, n], over(k, K)",
+    uses: str = "A, B",
 ) -> str:
     t = s.dtype
     return (
         f"def gemm(A: {t}[{a}], B: {t}[{b}], {more}{out.format(out=s.out)}):\n"
-        f"    where(K % {wide(s.dtype)} == 0{where})\n    ensures({ensures}, uses=(A, B))\n"
+        f"    where(K % {wide(s.dtype)} == 0{where})\n    ensures({ensures}, uses=({uses}))\n"
     )
 
 
@@ -207,6 +96,26 @@ def _plain(s: TiledSchedule) -> Text:
     loop = _loop(s, "A", "B")
     grid = f"bm, bn = block({_tiles(s)}{s.order_text})"
     return _signature(s), [grid, *loop.allocate(), _acc(s), *loop.body(_compute(s)), f"store({_c(s)}, acc)"]
+
+
+def _epilogue(s: TiledSchedule) -> Text:
+    assert isinstance(s, EpilogueSchedule)
+    (bm, bn, _), loop = s.tile, _loop(s, "A", "B")
+    sums = "acc.to(f32)" if s.out == "i32" else "acc"
+    if s.epilogue == "scaled":
+        more, names, value = "rows: f32[m:M], columns: f32[n:N], ", "rows, columns", f"{sums} * f * g"
+        loads = [f"f = load(rows.tile({bm})[bm], like=acc)", f"g = load(columns.tile({bn})[bn], like=acc)"]
+        matches = ["assert_match(acc.m, f.m)", "assert_match(acc.n, g.n)"]
+    elif s.epilogue == "residual":
+        more, names, value = "R: f32[m:M, n:N], ", "R", f"{sums} + f"
+        loads, matches = [f"f = load({_c(s, 'R')}, like=acc)"], ["assert_match(acc.m, f.m)"]
+    else:
+        more, names, value = "bias: f32[n:N], ", "bias", f"relu({sums} + f)"
+        loads, matches = [f"f = load(bias.tile({bn})[bn], like=acc)"], ["assert_match(acc.n, f.n)"]
+    head = _signature(s, more=more, out="C: f32[m:M, n:N]", uses=f"A, B, {names}")
+    grid = f"bm, bn = block({_tiles(s)}{s.order_text})"
+    steps = loop.body(_compute(s))
+    return head, [grid, *loop.allocate(), _acc(s), *steps, *loads, *matches, f"store({_c(s)}, {value})"]
 
 
 def _batched(s: TiledSchedule) -> Text:
@@ -304,6 +213,7 @@ def _persistent(s: TiledSchedule) -> Text:
 
 _FORMS = {
     "plain": _plain,
+    "epilogue": _epilogue,
     "batched": _batched,
     "grouped": _grouped,
     "split": _split,
@@ -321,6 +231,12 @@ def reference(s: TiledSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict
     del sizes
     a, b = inputs["A"], inputs["B"]
     match s:
+        case EpilogueSchedule(epilogue="bias_relu"):
+            return {"C": np.maximum(a @ b.T + inputs["bias"], 0.0)}
+        case EpilogueSchedule(epilogue="scaled"):
+            return {"C": a @ b.T * inputs["rows"][:, None] * inputs["columns"]}
+        case EpilogueSchedule(epilogue="residual"):
+            return {"C": a @ b.T + inputs["R"]}
         case BatchedSchedule():
             return {"C": np.einsum("zmk,znk->zmn", a, b)}
         case GroupedSchedule():
@@ -376,6 +292,17 @@ PLAIN_EXAMPLES = {
     "f8-wgmma": TiledSchedule(target="sm_90a", grid=(1, 1), dtype="f8", tile=(64, 48, 128), atom="m64n48k32"),
     "i8-wgmma": TiledSchedule(target="sm_90a", grid=(1, 1), dtype="i8", tile=(64, 32, 64), atom="m64n32k32", stages=1),
     "f16-mma-sync": TiledSchedule(target="sm_90a", dtype="f16", tile=(48, 16, 32), grid=(3, 1), atom="m16n8k16"),
+}
+EPILOGUE_EXAMPLES = {
+    "bias-relu": EpilogueSchedule(tile=(32, 64, 32), grid=(1, 2)),
+    "scaled-i8": EpilogueSchedule(
+        epilogue="scaled", dtype="i8", tile=(48, 32, 64), grid=(3, 1), atom="16x16x32", stages=1, swizzle=2
+    ),
+    "scaled-f8": EpilogueSchedule(epilogue="scaled", dtype="f8", tile=(32, 32, 64), grid=(1, 1), atom="32x32x16"),
+    "residual": EpilogueSchedule(epilogue="residual", tile=(64, 32, 32), grid=(2, 1), stages=3),
+    "wgmma": EpilogueSchedule(
+        target="sm_90a", epilogue="scaled", dtype="f8", tile=(64, 32, 64), grid=(1, 1), atom="m64n32k32", stages=1
+    ),
 }
 BATCHED_EXAMPLES = {
     "ring": BatchedSchedule(tile=(32, 64, 32), grid=(1, 2)),

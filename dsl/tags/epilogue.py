@@ -217,6 +217,10 @@ class _Store:
         if wrong := picked_wrongly(self.cx, (f"{pick.tensor}{PICKS}{axis}",)):
             self.epilogue.block(wrong)
             return
+        if pick.pad != -1.0:
+            text = f"rows beyond {pick.tensor} go to row {pick.pad}"
+            finding = replace(self._finding(text, "bounds guard", pick.along), fix="pad=-1")
+            self.cx.must(self.epilogue, self.state, pick.all_data(), "affine", lambda: finding)
         got = column(tile.codes, pick.along, self.cx.store, self.state.reduce)
         if got is None:
             self._violated(f"the stored elements carry no tag {pick.along}", "operand transposed", component=pick.along)

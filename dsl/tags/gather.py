@@ -7,13 +7,25 @@ is all padding.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from argus.dsl.ir import At, Ref, View
 from argus.dsl.layout import Expr
-from argus.dsl.layout.affine import Affine, application, conjunction, disjunction, ge, negation, var
+from argus.dsl.layout.affine import (
+    FALSE,
+    TRUE,
+    Affine,
+    Formula,
+    application,
+    conjunction,
+    disjunction,
+    ge,
+    negation,
+    var,
+)
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Comp, Ints, Store, Tile, Value, Window
 from argus.dsl.tags.state import State
@@ -33,6 +45,10 @@ class Rows:
     def tensor(self) -> str:
         return self.value.integers
 
+    @property
+    def pad(self) -> float | None:
+        return self.value.pad
+
     def base(self, axis: str) -> Affine:
         return next(c.base for c in self.value.comps if c.axis == axis)
 
@@ -46,10 +62,26 @@ class Rows:
         row = f"row of {self.tensor}"
         at = {a: self.base(a) + var(row) if a == self.along else self.base(a) for a in self.axes}
         integer = application(self.tensor, tuple(at[a] for a in self.axes))
-        where = [ge(var(row)), ge(Affine(self.length - 1) - var(row))]
-        where += [f for w in self.value.windows for f in (ge(at[w.axis] - w.lo), ge(w.hi - at[w.axis] - 1))]
+        exists = conjunction((ge(var(row)), ge(Affine(self.length - 1) - var(row))))
+        data = self._data(at)
         inside = conjunction((ge(integer + 1), ge(extent - integer - 1)))
-        return (Need(disjunction((negation(conjunction(where)), inside)), f"row {integer} of {extent}"),)
+        needs = [Need(disjunction((negation(exists), negation(data), inside)), f"row {integer} of {extent}")]
+        pad = self.value.pad
+        if data != TRUE and pad not in (0.0, -1.0):
+            row_of_pad = pad is not None and pad.is_integer() and pad >= -1
+            fits = ge(extent - int(pad) - 1) if row_of_pad and pad is not None else FALSE
+            needs.append(Need(disjunction((negation(exists), data, fits)), f"row {pad} of {extent}"))
+        return tuple(needs)
+
+    def _data(self, at: Mapping[str, Affine]) -> Formula:
+        return conjunction(f for w in self.value.windows for f in (ge(at[w.axis] - w.lo), ge(w.hi - at[w.axis] - 1)))
+
+    def all_data(self) -> Formula:
+        """No place lies beyond the tensor of the integers."""
+        row = f"row of {self.tensor}"
+        at = {a: self.base(a) + var(row) if a == self.along else self.base(a) for a in self.axes}
+        exists = conjunction((ge(var(row)), ge(Affine(self.length - 1) - var(row))))
+        return disjunction((negation(exists), self._data(at)))
 
     def comps(self, edge: Edge, rows: Ints, store: Store) -> tuple[Comp, ...]:
         if not edge.base.is_const:
@@ -72,8 +104,6 @@ def rows_of(cx: Context, state: State, name: str) -> Pick:
     tensor = cx.types.params.get(value.integers)
     if len(numbers) != 1 or tensor is None or value.claimed or {c.axis for c in value.comps} != set(tensor.axes):
         raise Outside(f"a gather by {name}, which is no run of a named tensor's integers")
-    if value.windows and value.pad not in (0.0, -1.0):
-        raise Outside(f"a gather by {name}, padded with {value.pad}")
     element, run = frag.codes & ELEMENT_MASK, np.arange(len(frag.codes))
     moves = {c.axis: cx.store.tables[c.table][element] for c in value.comps}
     along = [a for a, table in moves.items() if (table == run).all() and (table.any() or len(run) == 1)]

@@ -159,6 +159,15 @@ class Pick(Protocol):
         ...
 
     @property
+    def pad(self) -> float | None:
+        """The integer beyond the tensor."""
+        ...
+
+    def all_data(self) -> Formula:
+        """No place lies beyond the tensor of the integers."""
+        ...
+
+    @property
     def tensor(self) -> str:
         """The tensor of the integers."""
         ...

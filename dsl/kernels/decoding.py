@@ -97,23 +97,35 @@ def split_text(s: SplitSchedule) -> str:
         f"store(O[bp, bg].tile({rows}, {d})[br, 0].T, o / l)",
         f"store(L[bp, bg].tile({rows})[br], mx + log2(l) * {LN_2})",
     ]
-    parts = f"p:cdiv(T, {s.part})"
-    contract = (
-        f"def attention_split(Q: {t}[g:G, r:R, d:{d}], K: {t}[g:G, j:T, d:{d}], V: {t}[g:G, j:T, e:{d}],"
-        f" O: f32[{parts}, g:G, r:R, e:{d}], L: f32[{parts}, g:G, r:R], scale: f32):\n"
-        f"    ensures(O[p, g, r, e], over(j, T, pred=j // {s.part} == p), over(d, {d}), uses=(Q, K, V))\n"
-        f"    ensures(L[p, g, r], over(j, T, pred=j // {s.part} == p), over(d, {d}), uses=(Q, K))\n"
+    head = f'@kernel(target="gfx942", waves={s.waves})\n{split_contract(d, s.part, t)}'
+    return head + "".join(f"    {line}\n" for line in body)
+
+
+def split_contract(head: int, part: int, dtype: str) -> str:
+    """Signature and postconditions."""
+    parts = f"p:cdiv(T, {part})"
+    inputs = f"Q: {dtype}[g:G, r:R, d:{head}], K: {dtype}[g:G, j:T, d:{head}], V: {dtype}[g:G, j:T, e:{head}]"
+    outputs = f"O: f32[{parts}, g:G, r:R, e:{head}], L: f32[{parts}, g:G, r:R]"
+    keys = f"over(j, T, pred=j // {part} == p), over(d, {head})"
+    return (
+        f"def attention_split({inputs}, {outputs}, scale: f32):\n"
+        f"    ensures(O[p, g, r, e], {keys}, uses=(Q, K, V))\n"
+        f"    ensures(L[p, g, r], {keys}, uses=(Q, K))\n"
     )
-    return f'@kernel(target="gfx942", waves={s.waves})\n{contract}' + "".join(f"    {line}\n" for line in body)
 
 
 def split_reference(s: SplitSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
+    """In fp64."""
+    return attention_of_parts(s.part, inputs, sizes)
+
+
+def attention_of_parts(part: int, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
     """In fp64, part by part."""
     scores = np.einsum("grd,gjd->grj", inputs["Q"], inputs["K"]) * inputs["scale"]
     outputs: list[Array] = []
     logs: list[Array] = []
-    for start in range(0, sizes["T"], s.part):
-        x, v = scores[..., start : start + s.part], inputs["V"][:, start : start + s.part]
+    for start in range(0, sizes["T"], part):
+        x, v = scores[..., start : start + part], inputs["V"][:, start : start + part]
         top = x.max(axis=2, keepdims=True)
         p = np.exp(x - top)
         total = p.sum(axis=2, keepdims=True)

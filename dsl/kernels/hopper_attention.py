@@ -63,27 +63,27 @@ def text(s: HopperAttentionSchedule) -> str:
     tiles = attention.key_tiles("bq", rows, keys) if s.causal else f"cdiv(T, {keys})"
     order = ", order=longest_first" if s.causal else ""
     budget = [f", regs={r}" for r in s.registers] if s.groups > 1 else ["", ""]
-    fill = ["with kv.fill() as st:", *indent(_copies(s, {"K": ("bg", "jt", keys), "V": ("bg", "jt", keys)}))]
+    fill = ["with kv.fill() as st:", *indent(copies(s, {"K": ("bg", "jt", keys), "V": ("bg", "jt", keys)}))]
     load = [
         "with qr.fill() as st:",
-        *indent(_copies(s, {"Q": ("bg, br", "bq", rows)})),
+        *indent(copies(s, {"Q": ("bg, br", "bq", rows)})),
         f"for jt in range({tiles}):",
         *indent(fill),
     ]
     acc = f'mma_acc("m64n{HALF}k{STEP}", {ROWS}, {HALF})'
     multiply = [
-        f"{', '.join(f'o{h}' for h in _halves(s))}, mx, l = {', '.join(acc for _ in _halves(s))}, -inf, 0.0",
+        f"{', '.join(f'o{h}' for h in halves(s))}, mx, l = {', '.join(acc for _ in halves(s))}, -inf, 0.0",
         "with qr.use() as qs:",
         f"    for jt in range({tiles}):",
         "        with kv.use() as st:",
-        *indent(indent(indent(_step(s)))),
+        *indent(indent(indent(step(s)))),
         *_leave(s),
     ]
     group = ", groups=2) as g" if s.groups > 1 else ")"
     body = [
         f"bq, bg, br = block(cdiv(S, {rows}), G, R{order})",
-        f"qr = ring(1, Q={_buffer(s, rows)})",
-        f"kv = ring({s.stages}, K={_buffer(s, keys)}, V={_buffer(s, keys)})",
+        f"qr = ring(1, Q={buffer(s, rows)})",
+        f"kv = ring({s.stages}, K={buffer(s, keys)}, V={buffer(s, keys)})",
         *([f"out = shared({s.dtype}, {s.groups}, {ROWS}, {HALF}, swizzle=b128)"] if s.leave == "tma" else []),
         f'with role("load", waves=4{budget[0]}):',
         *indent(load),
@@ -95,32 +95,34 @@ def text(s: HopperAttentionSchedule) -> str:
     return head + "".join(f"    {line}\n" for line in body)
 
 
-def _halves(s: HopperAttentionSchedule) -> range:
+def halves(s: HopperAttentionSchedule) -> range:
+    """Parts of a head that fill a row of the swizzle."""
     return range(s.head // HALF)
 
 
-def _buffer(s: HopperAttentionSchedule, rows: int) -> str:
-    halves = "" if s.head == HALF else f"{s.head // HALF}, "
-    return f"shared({s.dtype}, {halves}{rows}, {HALF}, swizzle=b128)"
+def buffer(s: HopperAttentionSchedule, rows: int) -> str:
+    """Shared memory for so many rows of a head."""
+    parts = "" if s.head == HALF else f"{s.head // HALF}, "
+    return f"shared({s.dtype}, {parts}{rows}, {HALF}, swizzle=b128)"
 
 
-def _copies(s: HopperAttentionSchedule, parts: Mapping[str, tuple[str, str, int]]) -> list[str]:
+def copies(s: HopperAttentionSchedule, parts: Mapping[str, tuple[str, str, int]]) -> list[str]:
     """TMA copies of whole heads; `parts`: of which tensor, from which head and tile, how many rows."""
     at, half = ("", "0") if s.head == HALF else ("[i]", "i")
-    copies = [
+    lines = [
         f'copy_async(st.{x}{at}, {x}[{head}].tile({rows}, {HALF})[{tile}, {half}], via="tma")'
         for x, (head, tile, rows) in parts.items()
     ]
-    return copies if s.head == HALF else [f"for i in unroll({s.head // HALF}):", *indent(copies)]
+    return lines if s.head == HALF else [f"for i in unroll({s.head // HALF}):", *indent(lines)]
 
 
-def _step(s: HopperAttentionSchedule) -> list[str]:
+def step(s: HopperAttentionSchedule) -> list[str]:
     """Scores of one tile of keys, weights, and what they add to the output."""
     rows = f".rows(g * {ROWS}, {ROWS})" if s.groups > 1 else ""
     steps = HALF // STEP
     at, ks = ("", "ks") if s.head == HALF else (f"[ks // {steps}]", f"ks % {steps}")
     products: list[str] = []
-    for h in _halves(s):
+    for h in halves(s):
         v = "st.V" if s.head == HALF else f"st.V[{h}]"
         products += [
             f'w, v = y.as_operand("a", o{h}, js), {v}.T.operand("b", o{h}, js)',
@@ -134,7 +136,7 @@ def _step(s: HopperAttentionSchedule) -> list[str]:
         "mma_wait(0)",
         f"s = mask(s * scale, {'s.j <= s.q' if s.causal else 's.j < T'}, -inf)",
         'p, c, mx, l = online_softmax(s, mx, l, "j")',
-        *[f"o{h} *= c" for h in _halves(s)],
+        *[f"o{h} *= c" for h in halves(s)],
         f"y = p.to({s.dtype})",
         f"for js in unroll({s.keys // STEP}):",
         *indent(products),
@@ -145,7 +147,7 @@ def _leave(s: HopperAttentionSchedule) -> list[str]:
     """Results to global memory."""
     row, slot = (f"{s.groups} * bq + g", "g") if s.groups > 1 else ("bq", "0")
     via = f', via="tma", stage=out[{slot}]' if s.leave == "tma" else ""
-    return [f"store(O[bg, br].tile({ROWS}, {HALF})[{row}, {h}], (o{h} / l).to({s.dtype}){via})" for h in _halves(s)]
+    return [f"store(O[bg, br].tile({ROWS}, {HALF})[{row}, {h}], (o{h} / l).to({s.dtype}){via})" for h in halves(s)]
 
 
 def reference(s: HopperAttentionSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:

@@ -53,7 +53,7 @@ def check(
         if task is not None:
             target = parse(text, str(file), kernel=kernel).target
             problem = make_problem(task_named(task), dtype=dtype, target=target)
-        report = check_invariants(file, problem, kernel=kernel)
+        report = check_invariants(file, problem, kernel=kernel, advise=True)
         worth = None
         if mutants:
             worth = judge_assertions(

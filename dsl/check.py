@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from argus.dsl.diagnostics import CheckReport, Counterexample, KernelError, ObligationReport
+from argus.dsl.diagnostics import CheckReport, Counterexample, ObligationReport
 from argus.dsl.frontend import parse
 from argus.dsl.ir import Kernel
 from argus.dsl.ir.contract import contract_sha as sha_of
@@ -17,8 +16,10 @@ from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.ir.types import Types
 from argus.dsl.ir.verify import verify
 from argus.dsl.layout.affine import formula
-from argus.dsl.smt.discharge import provable, settle
-from argus.dsl.smt.mend import Change, Key, mend
+from argus.dsl.smt.discharge import settle
+from argus.dsl.smt.mend import Change, mend
+from argus.dsl.smt.mend.advice import advice
+from argus.dsl.smt.mend.recheck import Key, Recheck, keyed
 from argus.dsl.smt.replay import Replayer, order_of
 from argus.dsl.smt.search import search
 from argus.dsl.smt.verdict import Proved, Refuted, Unknown, Verdict
@@ -38,6 +39,7 @@ def check(
     contract_sha: str | None = None,
     replay: bool = True,
     fixes: bool = True,
+    advise: bool = False,
 ) -> CheckReport:
     """Prove every obligation of a kernel, or say what refutes it.
 
@@ -47,6 +49,7 @@ def check(
         contract_sha: Hash of the contract that the kernel must have (`argus.dsl.ir.contract`).
         replay: Execute witnesses in the interpreter. Without, a violation is reported as unknown.
         fixes: Try edits that would mend what is refuted, a few more checks of the kernel; verdicts do not depend on it.
+        advise: Look for swizzles that free shared memory of bank conflicts; each is a further check.
 
     Raises:
         KernelError: If the text is no kernel of the language.
@@ -57,12 +60,19 @@ def check(
     text, file = (
         (Path(text_or_path).read_text("utf-8"), str(text_or_path)) if is_path else (str(text_or_path), "<kernel>")
     )
-    report = check_kernel(parse(text, file, kernel=kernel), contract_sha=contract_sha, replay=replay, fixes=fixes)
+    report = check_kernel(
+        parse(text, file, kernel=kernel), contract_sha=contract_sha, replay=replay, fixes=fixes, advise=advise
+    )
     return report.model_copy(update={"seconds": time.perf_counter() - started})
 
 
 def check_kernel(
-    kernel: Kernel, *, contract_sha: str | None = None, replay: bool = True, fixes: bool = True
+    kernel: Kernel,
+    *,
+    contract_sha: str | None = None,
+    replay: bool = True,
+    fixes: bool = True,
+    advise: bool = False,
 ) -> CheckReport:
     """As `check`, on IR.
 
@@ -79,9 +89,13 @@ def check_kernel(
     analysis = analyse(core, types, door)
     assumptions = overflow(analysis.context, door)
     found_sha = sha_of(kernel)
+    verdicts = _settled(core, analysis, door, types, replay=replay and vacuous is None)
+    recheck = Recheck(door)
+    changes = _fixes(kernel, verdicts, recheck) if fixes else {}
+    unproved = frozenset(key for key, _, v in verdicts if not isinstance(v, Proved))
     obligations = [
         *_contract(kernel, found_sha, contract_sha),
-        *_settled(core, analysis, door, types, replay=replay and vacuous is None, source=kernel if fixes else None),
+        *(_report(o, _with_fix(v, changes.get(key))) for key, o, v in verdicts),
     ]
     return CheckReport(
         kernel=kernel.name,
@@ -95,6 +109,7 @@ def check_kernel(
         assumptions=assumptions,
         vacuous=vacuous,
         widened=analysis.widened,
+        advice=tuple(advice(kernel, analysis, recheck, unproved)) if advise else (),
     )
 
 
@@ -103,16 +118,15 @@ def _contradiction(core: Kernel) -> str:
 
 
 def _settled(
-    core: Kernel, analysis: Analysis, door: Door, types: Types, *, replay: bool, source: Kernel | None
-) -> list[ObligationReport]:
+    core: Kernel, analysis: Analysis, door: Door, types: Types, *, replay: bool
+) -> list[tuple[Key, Obligation, Verdict]]:
     blocks = tuple(name for name, _ in analysis.blocks)
     replayer = Replayer(core, analysis.blocks) if replay else None
     order = order_of(blocks, types.sizes)
-    verdicts = [(key, o, _verdict(o, door, replayer, order)) for key, o in _keyed(analysis.registry.all)]
+    verdicts = [(key, o, _verdict(o, door, replayer, order)) for key, o in keyed(analysis.registry.all)]
     if replayer is not None and core.target == "sm_90a" and not any(isinstance(v, Refuted) for _, _, v in verdicts):
         verdicts = _searched(core, replayer, verdicts)
-    fixes = _fixes(source, verdicts, door) if source is not None else {}
-    return [_report(o, _with_fix(v, fixes.get(key))) for key, o, v in verdicts]
+    return verdicts
 
 
 def _searched(
@@ -126,37 +140,12 @@ def _searched(
     return [(k, o, Refuted(o.tier, found[1]) if o is found[0] else v) for k, o, v in verdicts]
 
 
-def _keyed(obligations: Sequence[Obligation]) -> Iterator[tuple[Key, Obligation]]:
-    """Obligations by what edits keep: kind and place, not text."""
-    count = Counter[tuple[str, int, int]]()
-    for o in obligations:
-        place = (o.kind, o.span.line, o.span.col)
-        yield (*place, count[place]), o
-        count[place] += 1
-
-
-def _fixes(kernel: Kernel, verdicts: Sequence[tuple[Key, Obligation, Verdict]], door: Door) -> dict[Key, Change]:
+def _fixes(kernel: Kernel, verdicts: Sequence[tuple[Key, Obligation, Verdict]], recheck: Recheck) -> dict[Key, Change]:
     refuted = [(key, v.counterexample) for key, _, v in verdicts if isinstance(v, Refuted)]
     if not refuted:
         return {}
     unknown = {key: v.reason for key, _, v in verdicts if isinstance(v, Unknown)}
     dependent = frozenset(key for key, reason in unknown.items() if reason.startswith("depends on"))
-
-    def recheck(changed: Kernel, may_fail: frozenset[Key]) -> frozenset[Key] | None:
-        try:
-            core = to_core(changed)
-            verify(core)
-            analysis = analyse(core, infer(core), door)
-        except KernelError:
-            return None
-        left = set[Key]()
-        for key, o in _keyed(analysis.registry.all):
-            if not (provable(o, door) if o.met else o.origin == "implicit"):
-                left.add(key)
-                if key not in may_fail:
-                    return None
-        return frozenset(left)
-
     return mend(kernel, refuted, recheck, dependent=dependent, open_=frozenset(unknown) - dependent)
 
 

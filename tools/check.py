@@ -16,20 +16,23 @@ from argus.dsl.kernels import Problem
 _ONE_AT_A_TIME = Lock()
 
 
-def check_invariants(text: str | Path, problem: Problem | None = None, *, kernel: str | None = None) -> CheckReport:
+def check_invariants(
+    text: str | Path, problem: Problem | None = None, *, kernel: str | None = None, advise: bool = False
+) -> CheckReport:
     """Prove every obligation of a kernel, or say what refutes it.
 
     Args:
         text: Kernel text, or the path of a file that holds it.
         problem: Whose contract the kernel must have; without it, the kernel's own contract is what is proved.
         kernel: Which kernel of the text.
+        advise: Also look for swizzles without bank conflicts.
 
     Raises:
         KernelError: If the text is no kernel.
     """
     expected = None if problem is None else problem_contract_sha(problem)
     with _ONE_AT_A_TIME:
-        return check(text, kernel=kernel, contract_sha=expected)
+        return check(text, kernel=kernel, contract_sha=expected, advise=advise)
 
 
 def problem_contract_sha(problem: Problem) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, computed_field
 
 from argus.dsl.diagnostics.counterexample import Counterexample
+from argus.dsl.diagnostics.edit import Advice
 
 SCHEMA_VERSION = 1
 Tier = Literal["structure", "affine", "gf2", "table", "smt", "bitvector"]  # cheapest first
@@ -51,6 +52,7 @@ class CheckReport(BaseModel, frozen=True):
         assumptions: Preconditions the proofs rest on, as text.
         vacuous: Why the preconditions admit no execution, if they do not.
         widened: What the analysis gave up on, such as a loop that it did not understand, with its place.
+        advice: Edits that would make the kernel faster, such as a swizzle without bank conflicts.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -65,6 +67,7 @@ class CheckReport(BaseModel, frozen=True):
     assumptions: tuple[str, ...] = ()
     vacuous: str | None = None
     widened: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
     @computed_field
     @property
@@ -95,6 +98,7 @@ class CheckReport(BaseModel, frozen=True):
                 f"{self.kernel}: preconditions contradict each other: {self.vacuous}; a vacuous proof is no proof"
             )
         out += [f"{self.kernel}: widened: {loop}" for loop in self.widened]
+        out += [f"{self.kernel}: advice: {a.text}" for a in self.advice]
         out.append(
             f"{self.kernel} ({self.target}): {self.count('proved')} of {len(self.obligations)} obligations proved, "
             f"{self.count('refuted')} refuted, {self.count('unknown')} unknown"

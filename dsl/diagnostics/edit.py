@@ -27,6 +27,14 @@ class Edit(BaseModel, frozen=True):
         return Span(self.span.file, at, 1, at, 1), f"{indent}{self.new}\n"
 
 
+class Advice(BaseModel, frozen=True):
+    """Edits that would help though nothing is wrong; they were checked: no proof is lost by them."""
+
+    line: int
+    text: str
+    edits: tuple[Edit, ...]
+
+
 def apply(edits: Iterable[Edit], text: str) -> str:
     """The text after the edits, whose spans do not overlap and are those of `text`."""
     if not text.endswith("\n"):

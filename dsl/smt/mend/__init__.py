@@ -9,8 +9,8 @@ from argus.dsl.diagnostics import Counterexample, FixClass
 from argus.dsl.ir import Kernel
 from argus.dsl.smt.mend import counts, sync, views
 from argus.dsl.smt.mend.change import Change
+from argus.dsl.smt.mend.recheck import Key
 
-Key = tuple[str, int, int, int]  # of an obligation: kind, line, column, which of several such
 Recheck = Callable[[Kernel, frozenset[Key]], frozenset[Key] | None]
 Candidates = Callable[[Kernel, Counterexample], Iterator[Change]]
 

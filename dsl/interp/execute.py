@@ -88,6 +88,8 @@ def run_statements(w: Wave, body: Iterable[Stmt]) -> Steps:
     for stmt in body:
         kind = type(stmt)
         if kind in SILENT:
+            if w.machine.program.watch is not None:
+                w.machine.program.watch(w, stmt)
             continue
         match stmt:
             case For():

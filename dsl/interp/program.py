@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -74,6 +74,7 @@ class Program:
         views: Views that an explicit tag gave a name.
         roles: First wave and number of waves of each role.
         asked: Tag axes whose coordinates the kernel uses as data.
+        watch: Called with the wave and the statement at each assertion.
         grid: The extents of the launch grid in program order, with what gives each its value.
     """
 
@@ -91,6 +92,7 @@ class Program:
     views: dict[str, View] = field(default_factory=dict[str, View])
     roles: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     asked: set[str] = field(default_factory=set[str])
+    watch: Callable[..., None] | None = None
     buffer_axes: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     axis_names: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     plans: dict[int, Plan] = field(default_factory=dict[int, Plan])

@@ -19,6 +19,7 @@ from argus.dsl.ir import Assign, AtomicAdd, Block, CopyAsync, For, Kernel, Split
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
+from argus.dsl.smt.claims import falsified
 from argus.dsl.smt.discharge import Witness
 from argus.dsl.smt.flow import reaches_output
 from argus.dsl.smt.inputs import integers
@@ -110,6 +111,8 @@ class Replayer:
             shown = self._shown(program, obligation, None, witness.model)
         if shown is None and witness.finding.ignored:
             shown = self._ignoring(program, witness)
+        if shown is None and obligation.origin == "written":
+            shown = self._claimed(obligation, witness, chosen, program)
         if shown is None:
             return None
         return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
@@ -137,6 +140,16 @@ class Replayer:
         if obligation.origin == "written" or self.unjudged:
             return False
         return obligation.kind in ("epilogue", "completeness", "coverage") or reaches_output(self.core, obligation.span)
+
+    def _claimed(self, obligation: Obligation, witness: Witness, blocks: Blocks, program: Program) -> Shown | None:
+        """Shown if registers hold something else than the assertion says, whether or not an output depends on it."""
+        if self.executions >= MOST_EXECUTIONS:
+            return None
+        self.executions += 1
+        element = witness.finding.element
+        point = element[0] if element is not None and len(element) == 1 else None
+        text = falsified(self.core, obligation.span, program.sizes, blocks, point)
+        return Shown(Policy(), None, text=text) if text else None
 
     def _chosen(self, program: Program, block: tuple[int, ...]) -> Blocks:
         """What to run for one block: of a persistent grid the block that takes the tile, or all if they are few."""

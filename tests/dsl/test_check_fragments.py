@@ -8,6 +8,11 @@ import pytest
 
 from argus.dsl.check import check
 from argus.dsl.diagnostics import CheckReport
+from argus.dsl.frontend import parse
+from argus.dsl.ir import AssertComplete, AssertMatch
+from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.smt.claims import falsified
+from argus.dsl.transform import to_core
 
 FOLDER = Path(__file__).parents[1] / "kernels" / "fragments"
 KERNELS = {p.stem: p.read_text("utf-8") for p in sorted(FOLDER.glob("*.py"))}
@@ -137,3 +142,56 @@ def test_registers_of_scores_are_an_operand_only_transposed() -> None:
     (found,) = [c for c in check(UNTURNED).counterexamples if c.kind == "conformity"]
     assert found.component == "j"
     assert (found.wrong_count, found.total_count) == (248, 256)  # of one k-step of 8: 992 of 1024 in all
+
+
+# False claims that no output depends on: kernel, what is written behind what, and a piece of what registers show.
+CLAIMS: dict[str, tuple[str, str, str, str]] = {
+    "another tile": (
+        "rmsnorm", "assert_match(x.c, w.c)\n",
+        "        v = load(W.tile(512)[ct + 1], like=x)\n        assert_match(x.c, v.c)\n", "hold c = 0 and c = 512",
+    ),
+    "equal where it should differ": (
+        "rmsnorm", "assert_match(x.c, w.c)\n", "        assert_differ(x.c, w.c)\n", "hold c = 0 and c = 0",
+    ),
+    "one more column": ("rmsnorm", 'across="block")\n', "    assert_complete(ss, c=range(C + 1))\n", "weighs 0"),
+    "the sum of one tile": (
+        "rmsnorm", 'across="block")\n',
+        '        t = reduce("sum", x, "c", across="block")\n        assert_complete(t, c=range(C))\n', "weighs 0",
+    ),
+    "an unused sum": (
+        "attention_causal", "assert_complete(s, d=range(64))\n",
+        """\
+        u = mma_acc("32x32x8", 64, 64, grid=(1, 2))
+        for ks in unroll(7):
+            u += mma(Ks.operand("a", u, ks), Q[bh].tile(64, 64)[bq, 0].operand("b", u, ks))
+        assert_complete(u, d=range(64))
+""", "weighs 0",
+    ),
+    "a query sees all keys": (
+        "attention_causal", "mma(v, w)\n        barrier()\n", "    assert_complete(l, j=range(S))\n", "weighs",
+    ),
+    "operands of different steps": (
+        "attention_causal", "assert_match(v.j, w.j)\n",
+        '            y = Vs.T.operand("a", o, 0)\n            assert_match(y.j, w.j)\n', "hold j = 0 and j = 8",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "claim", [pytest.param(c, marks=() if n in QUICK else pytest.mark.slow) for c, (n, *_) in CLAIMS.items()]
+)
+def test_a_false_claim_is_refuted_by_what_registers_hold(claim: str) -> None:
+    name, after, written, shown = CLAIMS[claim]
+    report = check(edited(name, ((after, after + written),)))
+    (found,) = [o for o in report.obligations if o.verdict != "proved"]
+    assert found.origin == "written"
+    assert found.counterexample is not None, found.reason
+    assert shown in found.counterexample.replayed
+
+
+def test_registers_do_not_falsify_what_is_true() -> None:
+    core = to_core(parse(KERNELS["attention_causal"]))
+    sizes = {"H": 2, "G": 1, "S": 70}
+    for stmt in walk_body(core.body):
+        if isinstance(stmt, AssertMatch | AssertComplete):
+            assert falsified(core, stmt.span, sizes, None, 3) == ""

@@ -78,6 +78,16 @@ def _line(lines: list[str], span: Span | None) -> str:
     return "" if span is None else lines[span.line - 1]
 
 
+def test_arrivals_without_a_wait_are_refuted() -> None:
+    """Waves that only arrive may run ahead, and their next arrivals make up for those of slower ones."""
+    right = sources()["by hand"]
+    fill = "                arrive(full[kt % 3], bytes=24576)\n"
+    text = right.replace("full = mbar(1,", "full = mbar(5,").replace(fill, fill + "            arrive(full[kt % 3])\n")
+    report = check(text, fixes=False)
+    found = [o.counterexample for o in report.obligations if o.verdict == "refuted"]
+    assert any(c is not None and c.fix_class == "phase aliasing" and c.consumer.line == 18 for c in found)
+
+
 # -------------------------------------------------------------------------------------------------- rules
 
 

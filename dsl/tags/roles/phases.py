@@ -2,8 +2,11 @@
 
 Completions of a slot are counted as the text counts them: number `j` is the completion that belongs to fill `j` of the
 ring, where fill `j` takes slot `j % S`. Here numbers are relative to the fill that comes next (`turns`), so that they
-stay small along a loop. Hardware shows waiters the parity of the phase and nothing else; two conditions make numbers
-out of parities: who awaits completion `j` knows that completion `j - S` has happened, and completion `j + S` does not
+stay small along a loop.
+
+Hardware shows waiters the parity of the phase and nothing else, and counts whatever arrives. Three conditions make
+numbers out of that, in every schedule: who awaits completion `j` knows that completion `j - S` has happened; who
+arrives for completion `j` does, too, or the arrival might count for an earlier phase; and completion `j + S` does not
 happen before everyone who awaits `j` has seen it.
 """
 
@@ -32,7 +35,7 @@ class Slot:
         latest: Number of the last completion.
         missing: Arrivals until the next.
         current, done: Bits of the phase in flight and of the completed ones, as knowers.
-        waiters: Waves that ever wait for it.
+        parties: Waves that ever wait for it or arrive at it.
         happened: Epochs of the last completion and of the one before it; -1: long ago, known to everyone.
         awaited: Waits whose completion has not been followed by another.
     """
@@ -42,7 +45,7 @@ class Slot:
     missing: int
     current: int
     done: int
-    waiters: int
+    parties: int
     happened: tuple[int, int] = (-1, -1)
     awaited: tuple[Awaited, ...] = ()
 
@@ -52,8 +55,8 @@ class Slot:
         return self.missing == self.arrivals
 
     def settled(self, order: Order) -> Slot:
-        """The same with completions that all who wait know of taken as long ago."""
-        latest, before = (-1 if e >= 0 and order.knows(self.waiters, (e,)) else e for e in self.happened)
+        """The same with completions that all its parties know of taken as long ago."""
+        latest, before = (-1 if e >= 0 and order.knows(self.parties, (e,)) else e for e in self.happened)
         return replace(self, happened=(latest, before))
 
     def arrived(self, count: int) -> Slot:

@@ -48,11 +48,16 @@ class Actor:
 
 @dataclass(slots=True, eq=False)
 class Statements:
-    """Transfer rules; each changes the state and records what must hold."""
+    """Transfer rules; each changes the state and records what must hold.
+
+    Attributes:
+        in_shared: Names of operands that lie in shared memory.
+    """
 
     cx: Context
     memory: MemoryRules
     locator: Locator
+    in_shared: frozenset[str]
 
     # ------------------------------------------------------------------------------------------- TMA
 
@@ -183,8 +188,7 @@ class Statements:
             assert isinstance(operand, Ref)
             described = sync.described.get((team.number, operand.name))
             if described is None:
-                if isinstance(state.frags.get(operand.name), Tile):
-                    self._demand_registers(state.frags[operand.name])
+                self._demand_registers(operand.name, state.frags.get(operand.name))
                 continue
             place = described.place
             touch = Touch(described.site, place, team.mask, "multiplies")
@@ -196,9 +200,10 @@ class Statements:
             sync.memory[place.buffer][place.stage] = stage.read((access,))
         mma_into(self.cx, state, site, stmt)
 
-    def _demand_registers(self, frag: Fragment) -> None:
-        assert isinstance(frag, Tile)
-        if not isinstance(frag.type.map, OperandMap) or frag.type.map.side != "a":
+    def _demand_registers(self, name: str, frag: Fragment | None) -> None:
+        if name in self.in_shared:
+            raise Outside(f"the operand {name} of an earlier iteration")
+        if isinstance(frag, Tile) and not (isinstance(frag.type.map, OperandMap) and frag.type.map.side == "a"):
             raise Outside("an operand of wgmma in registers other than A's")
 
     def mma_wait(self, state: State, actor: Actor, pending: int) -> None:
@@ -310,6 +315,8 @@ class Statements:
         together = len(actor.waves) <= slots[place].missing and stmt.bytes is None
         for waves in [actor.mask] if together else [1 << w for w in actor.waves]:
             slot = slots[place]
+            if slot.happened[0] >= 0 and not sync.order.knows(waves, (slot.happened[0],)):
+                self._early(state, site, sync.base[family.name] + slot.latest)
             if stmt.bytes is not None:
                 self._bind(state, waves.bit_length() - 1, site, slot.current, stmt.bytes)
             sync.order.release(waves, slot.current)
@@ -337,6 +344,15 @@ class Statements:
             )  # fmt: skip
             obligation = self.cx.registry.get("deadlock", site.number)
             self.cx.violated(obligation, state, "structure", lambda: finding)
+
+    def _early(self, state: State, site: Site, before: Affine) -> None:
+        """Nothing orders an arrival after the completion before the one that it is meant for, if there was one."""
+        cx = self.cx
+        finding = Finding(
+            "the arrival may come before the phase before has ended, and count for that one", site.span, cx.loops(),
+            fix_class="phase aliasing", fix=f"let line {site.span.line} come after a wait that the phase before ends",
+        )  # fmt: skip
+        cx.must(cx.registry.get("deadlock", site.number), state, ge(-before - 1), "structure", lambda: finding)
 
     def _aliased(self, state: State, asked: Awaited, arrival: Site, absolute: Affine) -> None:
         """A barrier completes again while someone may still wait for its last completion, if there was one."""

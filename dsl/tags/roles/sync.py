@@ -14,7 +14,7 @@ from argus.dsl.tags.domain import Fragment, Ints
 from argus.dsl.tags.roles.cells import Place, Stage, stages_of
 from argus.dsl.tags.roles.order import Order
 from argus.dsl.tags.roles.phases import Slot
-from argus.dsl.tags.roles.teams import Team, waiters
+from argus.dsl.tags.roles.teams import Team, parties
 from argus.dsl.tags.roles.turns import Families, Family
 from argus.dsl.tags.state import State
 
@@ -84,7 +84,7 @@ class Sync:
     @classmethod
     def fresh(cls, kernel: Kernel, types: Types, families: Families, teams: tuple[Team, ...]) -> Sync:
         bars = dict[str, list[Slot]]()
-        bit, waiting = kernel.waves, waiters(kernel, teams)
+        bit, concerned = kernel.waves, parties(kernel, teams)
         for node in walk_body(kernel.body):
             if isinstance(node, Assign) and isinstance(node.value, MBar):
                 bar = node.value
@@ -95,7 +95,7 @@ class Sync:
                         bar.arrivals,
                         1 << (bit + 2 * i),
                         2 << (bit + 2 * i),
-                        waiting.get(node.targets[0], 0),
+                        concerned.get(node.targets[0], 0),
                     )
                     for i in range(bar.count)
                 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from argus.dsl.ir import AwaitPhase, Elect, For, If, Kernel, Role, Stmt
+from argus.dsl.ir import Arrive, AwaitPhase, Elect, For, If, Kernel, Role, Stmt
 from argus.dsl.ir.rewrite import walk_body
 
 WARP = 32  # lanes of a wave on sm_90a
@@ -45,14 +45,14 @@ def teams(kernel: Kernel) -> tuple[Team, ...]:
     return tuple(out) or (Team(0, "", 0, 0, kernel.waves),)
 
 
-def waiters(kernel: Kernel, all_teams: tuple[Team, ...]) -> dict[str, int]:
-    """For each barrier the waves that ever wait for it, as bits."""
+def parties(kernel: Kernel, all_teams: tuple[Team, ...]) -> dict[str, int]:
+    """For each barrier the waves that ever wait for it or arrive at it, as bits."""
     out = dict[str, int]()
 
     def visit(body: tuple[Stmt, ...], who: tuple[Team, ...], *, elected: bool) -> None:
         for stmt in body:
             match stmt:
-                case AwaitPhase(bar=bar):
+                case AwaitPhase(bar=bar) | Arrive(bar=bar):
                     for team in who:
                         out[bar] = out.get(bar, 0) | (1 << team.first if elected else team.mask)
                 case Role(name=name, body=inner):

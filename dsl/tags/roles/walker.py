@@ -109,7 +109,11 @@ class RoleWalker(Walker):
         self.accumulators = accumulators_of(kernel)
         self.lasting = frozenset(types.sizes) | frozenset(types.scalars)
         self.locator = Locator(self.cx, self.families)
-        self.rules = Statements(self.cx, MemoryRules(self.cx, self.teams, self.families), self.locator)
+        made = [n for n in walk_body(kernel.body) if isinstance(n, Assign) and isinstance(n.value, Operand)]
+        in_shared = frozenset(
+            n.targets[0] for n in made if isinstance(n.value, Operand) and root(n.value.src) in types.buffers
+        )
+        self.rules = Statements(self.cx, MemoryRules(self.cx, self.teams, self.families), self.locator, in_shared)
 
     def run(self) -> None:
         cx = self.cx

@@ -164,8 +164,9 @@ def _reduce(kernel: Kernel, types: Types, node: Reduce, place: Place) -> Iterato
 def _spread(where: FragMap, shape: tuple[int, ...], axis: int, threads: int, lanes: int) -> bool:
     """Whether elements that differ only along `axis` lie in different waves."""
     match where:
-        case Accumulator(grid=grid):
-            return grid[axis] > 1
+        case Accumulator(atom=atom, grid=grid):
+            # The warps of a warpgroup share an atom's rows.
+            return grid[axis] > 1 or (axis == 0 and ATOMS[atom].warpgroup)
         case WithoutAxis(of=of, axis=gone):
             # The axis that is gone had all its elements within a wave, or equal in all of them.
             whole = (*shape[:gone], 1, *shape[gone:])

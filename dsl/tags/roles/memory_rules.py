@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from argus.dsl.diagnostics import FixClass, Hop
 from argus.dsl.ir.types import FragType
 from argus.dsl.layout.affine import FALSE, TRUE, Formula, ge
 from argus.dsl.tags.columns import values_of
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import ELEMENT_BITS, Ints
+from argus.dsl.tags.domain import ELEMENT_BITS, Bools, Ints
 from argus.dsl.tags.obligations import NEVER, Action, Conflict, Finding, Goal, Kind, Obligation
 from argus.dsl.tags.roles.cells import Access, Place, Region, region_of
 from argus.dsl.tags.roles.compare import STALE
-from argus.dsl.tags.roles.maps import holders
+from argus.dsl.tags.roles.maps import held
 from argus.dsl.tags.roles.sync import Sync, sync_of
 from argus.dsl.tags.roles.teams import WARP, Team
 from argus.dsl.tags.roles.turns import Families
@@ -113,23 +111,28 @@ class MemoryRules:
                     self._conflict(state, touch, a, kind, action)
         self._met(touch.site, "race", "wait")
 
-    def parts(self, place: Place, frag: FragType, team: Team) -> tuple[tuple[int, Region], ...]:
-        """For each wave of a team the region of its elements of a fragment.
+    def parts(self, place: Place, key: object, masks: Sequence[Bools]) -> tuple[tuple[int, Region], ...]:
+        """For each wave of a team the region of its part of a view; `key` tells the masks apart.
 
         Raises:
-            Outside: If some are no rows by columns.
+            Outside: If some part is no rows by columns.
         """
-        key = (place.key, frag.map, frag.shape, team.waves)
-        if key not in self._parts:
-            owner, columns = holders(frag, team.waves), self.cx.buffer(place.buffer).shape[-1]
+        known = (place.key, key)
+        if known not in self._parts:
+            columns = self.cx.buffer(place.buffer).shape[-1]
             found = list[tuple[int, Region]]()
-            for wave in np.unique(owner).tolist():
-                region = region_of(place.flat[owner == wave], columns)
-                if region is None:
-                    raise Outside("elements of a wave that are no rows by columns")
-                found.append((wave, region))
-            self._parts[key] = tuple(found)
-        return self._parts[key]
+            for wave, mask in enumerate(masks):
+                if mask.any():
+                    region = region_of(place.flat[mask], columns)
+                    if region is None:
+                        raise Outside("elements of a wave that are no rows by columns")
+                    found.append((wave, region))
+            self._parts[known] = tuple(found)
+        return self._parts[known]
+
+    def of_fragment(self, place: Place, frag: FragType, team: Team) -> tuple[tuple[int, Region], ...]:
+        """For each wave of a team the region that it touches of a view that a fragment is read from or stored to."""
+        return self.parts(place, (frag.map, frag.shape, team.waves), held(frag, team.waves))
 
     # -------------------------------------------------------------------------------------- describing
 

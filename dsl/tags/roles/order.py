@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ENGINE = -1  # owner of asynchronous work
+ENGINE = -1  # owner of work of the asynchronous proxy: TMA, wgmma
+COPIER = -2  # owner of copies in the background that ordinary accesses see, and wgmma only after a fence
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +25,7 @@ class Order:
     Attributes:
         known, fenced: Knowers by epoch.
         settled: As above, by epoch.
-        owner: The wave of ordinary accesses, `ENGINE` for others.
+        owner: The wave of ordinary accesses, `ENGINE` or `COPIER` for others.
         now: The open epoch of each wave, -1 before its first access.
     """
 

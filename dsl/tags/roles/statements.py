@@ -9,7 +9,7 @@ import numpy as np
 from argus.dsl.diagnostics import FixClass
 from argus.dsl.ir import Arrive, AsOperand, AwaitPhase, Commit, CopyAsync, MmaInto, Operand, Ref, Stmt, Store, View
 from argus.dsl.ir.types import DTYPE_BYTES, FragType
-from argus.dsl.layout import OperandMap, Uniform
+from argus.dsl.layout import Accumulator, OperandMap, Uniform
 from argus.dsl.layout.affine import FALSE, Affine, ge
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Fragment, Ints, Same, Tile, Top, Value
@@ -18,9 +18,9 @@ from argus.dsl.tags.mma import k_depth, mma_into
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.cells import Access, Place
 from argus.dsl.tags.roles.locate import Locator
-from argus.dsl.tags.roles.maps import operand_columns
+from argus.dsl.tags.roles.maps import copied, operand_columns
 from argus.dsl.tags.roles.memory_rules import MemoryRules, Touch
-from argus.dsl.tags.roles.order import ENGINE
+from argus.dsl.tags.roles.order import COPIER, ENGINE
 from argus.dsl.tags.roles.phases import Awaited
 from argus.dsl.tags.roles.sync import Batch, Copying, Described, sync_of
 from argus.dsl.tags.roles.teams import Team
@@ -62,9 +62,10 @@ class Statements:
     # ------------------------------------------------------------------------------------------- TMA
 
     def copy(self, state: State, actor: Actor, site: Site, stmt: CopyAsync) -> None:
-        """`copy_async`: every executing wave copies the whole box."""
-        if stmt.via != "tma":
-            raise Outside(f'copy_async(via="{stmt.via}")')
+        """`copy_async`: by TMA, every executing wave copies the whole box."""
+        if stmt.via == "cp":
+            self._copy_in_background(state, actor, site, stmt)
+            return
         for wave in actor.waves:
             if root(stmt.dst) in self.cx.types.buffers:
                 self._load_box(state, actor.team, wave, site, stmt)
@@ -101,12 +102,33 @@ class Statements:
         stage = sync.memory[place.buffer][place.stage]
         access = Access(place.region, (epoch,), False, site.number, team.number)
         sync.memory[place.buffer][place.stage] = stage.read((access,))
-        sync.open[wave] = (*sync.open.get(wave, ()), Copying(epoch, 0, site.number))
+        sync.open[wave] = (*sync.open.get(wave, ()), Copying(epoch, 0, site.number, leaves=True))
         shape = place.cells.shape
         made = FragType(cx.buffer(place.buffer).dtype, shape, ("",) * len(shape), Uniform())
         frag = Top(made, reason) if reason else Tile(stage.codes[place.cells], made)
         cx.registry.get("wait", site.number).raise_tier("structure")
         store_output(cx, state, site, at, frag)
+
+    def _copy_in_background(self, state: State, actor: Actor, site: Site, stmt: CopyAsync) -> None:
+        """Each wave copies its part by cp.async, and sees it after its own `wait`; others after a barrier."""
+        cx, sync = self.cx, sync_of(state)
+        at = self._global(state, site, stmt.src)
+        place = self.locator.shared(state, site, stmt.dst)
+        if place is None:
+            return
+        shape, width = place.cells.shape, DTYPE_BYTES[cx.buffer(place.buffer).dtype]
+        masks = copied(shape, width, len(actor.waves))
+        accesses = list[Access]()
+        for wave, region in self.memory.parts(place, ("cp", len(masks)), masks):
+            number = actor.team.first + wave
+            touch = Touch(site, replace(place, region=region), 1 << number, "copies into")
+            self.memory.overwrite(state, touch, ordered=lambda a, w=number: sync.order.may_copy(w, a.epochs))
+            epoch = sync.order.begin(COPIER)
+            accesses.append(Access(region, (epoch,), False, site.number, actor.team.number))
+            sync.open[number] = (*sync.open.get(number, ()), Copying(epoch, 0, site.number))
+        codes = global_codes(cx, at, shape, site.span)
+        stages = sync.memory[place.buffer]
+        stages[place.stage] = stages[place.stage].written(place.flat, codes.ravel(), tuple(accesses))
 
     def commit(self, state: State, actor: Actor, _: Commit) -> None:
         sync = sync_of(state)
@@ -132,7 +154,7 @@ class Statements:
         cx = self.cx
         pending = [c for found in sync.open.values() for c in found]
         pending += [c for groups in sync.groups.values() for g in groups for c in g]
-        for copying in pending:
+        for copying in (c for c in pending if c.leaves):
             span = cx.span_of(copying.site)
             assert span is not None
             finding = Finding(
@@ -143,12 +165,11 @@ class Statements:
 
     # ------------------------------------------------------------------------------------------ MMAs
 
-    def describe(self, state: State, team: Team, site: Site, name: str, value: Operand) -> Fragment:
-        """An operand in shared memory: nothing moves until the MMA reads it."""
-        sync = sync_of(state)
+    def operand(self, state: State, actor: Actor, site: Site, name: str, value: Operand) -> Fragment:
+        """An operand in shared memory: for wgmma nothing moves until the MMA reads it, else it moves to registers."""
         cx, made = self.cx, self.cx.types.frags[name]
-        if root(value.src) not in cx.types.buffers or not isinstance(made.map, OperandMap):
-            raise Outside("an operand of wgmma from global memory")
+        if not isinstance(made.map, OperandMap):
+            raise Outside("an operand without a register map")
         place = self.locator.shared(state, site, value.src)
         depends = Top(made, f"depends on {cx.registry.get('bounds', site.number).place}")
         if place is None:
@@ -164,7 +185,9 @@ class Statements:
             self.locator.outside(state, site, FALSE, text)
             return depends
         part = self.locator.columns(place, columns)
-        sync.described[team.number, name] = Described(site, part)
+        if not ATOMS[made.map.acc.atom].warpgroup:
+            return self._load(state, actor, site, part, made)
+        sync_of(state).described[actor.team.number, name] = Described(site, part)
         return self._tile(state, part, made)
 
     def _tile(self, state: State, place: Place, made: FragType) -> Fragment:
@@ -175,9 +198,13 @@ class Statements:
         return Tile(codes, made)
 
     def multiply(self, state: State, actor: Actor, site: Site, stmt: MmaInto) -> None:
-        """`acc += mma(a, b)`: shared memory is read at some time until the batch is complete."""
+        """`acc += mma(a, b)`: wgmma reads shared memory at some time until the batch is complete."""
         sync = sync_of(state)
         team = actor.team
+        acc = self.cx.types.frags[stmt.acc].map
+        if not (isinstance(acc, Accumulator) and ATOMS[acc.atom].warpgroup):
+            mma_into(self.cx, state, site, stmt)
+            return
         batches = sync.batches.get(team.number, ())
         if not batches or batches[-1].closed:
             epochs = tuple(sync.order.begin(ENGINE) for _ in team.members)
@@ -241,14 +268,18 @@ class Statements:
 
     def load(self, state: State, actor: Actor, site: Site, view: View, made: FragType) -> Fragment:
         """An ordinary load from shared memory."""
-        sync = sync_of(state)
         place = self.locator.shared(state, site, view)
         if place is None:
             return Top(made, f"depends on {self.cx.registry.get('bounds', site.number).place}")
+        return self._load(state, actor, site, place, made)
+
+    def _load(self, state: State, actor: Actor, site: Site, place: Place, made: FragType) -> Fragment:
+        """Each wave reads what it holds of a fragment."""
+        sync = sync_of(state)
         order, stages = sync.order, sync.memory[place.buffer]
         reasons = list[str]()
         accesses = list[Access]()
-        for wave, region in self.memory.parts(place, made, actor.team):
+        for wave, region in self.memory.of_fragment(place, made, actor.team):
             number = actor.team.first + wave
             part = self.locator.rows_of(place, region)
             reasons.append(self.memory.read(state, Touch(site, part, 1 << number, "reads")))
@@ -270,7 +301,7 @@ class Statements:
         if isinstance(frag, Same) or frag.type is None or frag.type.shape != place.cells.shape:
             raise Outside("a store of uniform or unknown registers to shared memory")
         accesses = list[Access]()
-        for wave, region in self.memory.parts(place, frag.type, actor.team):
+        for wave, region in self.memory.of_fragment(place, frag.type, actor.team):
             number = actor.team.first + wave
             touch = Touch(site, replace(place, region=region), 1 << number, "writes")
             self.memory.overwrite(state, touch)
@@ -296,7 +327,7 @@ class Statements:
         if value.side != "a" or not step.is_const:
             raise Outside("as_operand(...) of another side than A, or of a symbolic step")
         depth = ATOMS[made.map.acc.atom].k
-        columns = operand_columns(tile.type, step.const, depth, DTYPE_BYTES[tile.type.dtype])
+        columns = operand_columns(tile.type, step.const, depth)
         if columns is None:
             raise Outside("as_operand(...) of registers that hold other elements")
         return Tile(np.ascontiguousarray(tile.codes[:, columns]), made)

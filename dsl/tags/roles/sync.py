@@ -21,16 +21,18 @@ from argus.dsl.tags.state import State
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """A copy by TMA in flight.
+    """An asynchronous copy in flight.
 
     Attributes:
         epoch: Its accesses of shared memory.
-        bytes: What it brings to a barrier; 0 for a store.
+        bytes: What it brings to a barrier.
+        leaves: It stores to a tensor, so the block may not end before.
     """
 
     epoch: int
     bytes: int
     site: int
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from argus.dsl.ir import (
 )
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import FragType, Types
-from argus.dsl.layout import Expr
+from argus.dsl.layout import Expr, OperandMap
 from argus.dsl.layout.affine import Affine, negation
 from argus.dsl.tags.analysis import MAX_STATES, Walker, word
 from argus.dsl.tags.asserts import assert_match
@@ -57,6 +57,7 @@ from argus.dsl.tags.roles.turns import Families
 from argus.dsl.tags.state import State
 from argus.dsl.tags.sums import assert_complete
 from argus.dsl.tags.views import Outside, root
+from argus.dsl.targets.atoms import ATOMS
 
 CONCRETE_TRIPS = 16
 
@@ -109,10 +110,8 @@ class RoleWalker(Walker):
         self.accumulators = accumulators_of(kernel)
         self.lasting = frozenset(types.sizes) | frozenset(types.scalars)
         self.locator = Locator(self.cx, self.families)
-        made = [n for n in walk_body(kernel.body) if isinstance(n, Assign) and isinstance(n.value, Operand)]
-        in_shared = frozenset(
-            n.targets[0] for n in made if isinstance(n.value, Operand) and root(n.value.src) in types.buffers
-        )
+        made = [(n.targets[0], n.value) for n in walk_body(kernel.body) if isinstance(n, Assign)]
+        in_shared = frozenset(n for n, v in made if isinstance(v, Operand) and root(v.src) in types.buffers)
         self.rules = Statements(self.cx, MemoryRules(self.cx, self.teams, self.families), self.locator, in_shared)
 
     def run(self) -> None:
@@ -405,13 +404,16 @@ class RoleWalker(Walker):
         for name in read_accumulators(stmt, self.accumulators):
             self.rules.registers_read(state, self.actor.team, self._site(stmt), name)
 
+    def _of_warpgroup(self, made: FragType) -> bool:
+        return isinstance(made.map, OperandMap) and ATOMS[made.map.acc.atom].warpgroup
+
     def _value(self, stmt: Assign, state: State, made: FragType) -> Fragment:
         site = self._site(stmt)
         self._registers(state, stmt)
         match stmt.value:
             case Operand(src=src) if root(src) in self.cx.types.buffers:
-                return self.rules.describe(state, self.actor.team, site, stmt.targets[0], stmt.value)
-            case AsOperand(src=src):
+                return self.rules.operand(state, self.actor, site, stmt.targets[0], stmt.value)
+            case AsOperand(src=src) if self._of_warpgroup(made):
                 return self.rules.as_operand(state, stmt.value, self._part(state, src), made)
             case Load(view=view) if root(view) in self.cx.types.buffers:
                 return self.rules.load(state, self.actor, site, view, made)

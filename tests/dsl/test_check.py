@@ -169,9 +169,9 @@ def test_written_assertions_are_decided() -> None:
     complete = SINGLE.replace("    store(C", "    assert_complete(acc, k=range(K))\n    store(C")
     assert check(complete).ok
     lies = SINGLE.replace("    store(C", "    assert_complete(acc, k=range(K + 8))\n    store(C")
-    assert verdicts(check(lies))["written"] == ["proved", "unknown"]  # false, but no output is wrong
+    assert verdicts(check(lies))["written"] == ["proved", "refuted"]  # false, though no output is wrong
     differ = SINGLE.replace("assert_match(x.k, y.k)", "assert_differ(x.k, y.k)")
-    assert verdicts(check(differ))["written"] == ["unknown"]
+    assert verdicts(check(differ))["written"] == ["refuted"]
 
 
 def test_padding_must_stay_zero_where_it_is_summed() -> None:

@@ -282,6 +282,21 @@ def padding_summed(claim: CoversOnce) -> list[list[Formula]]:
     return out
 
 
+def beyond_summed(claim: CoversOnce) -> list[list[Formula]]:
+    """For each term that may hold data at or beyond the extent: formulas satisfiable if it does."""
+    out = list[list[Formula]]()
+    for number, term in enumerate(claim.terms):
+        if any(w.hi == claim.extent for w in term.windows):
+            continue
+        x = var(f"beyond'{number}")
+        at = x - term.base
+        held = disjunction(conjunction((ge(at - a), ge(Affine(b - 1) - at))) for a, b, _ in term.runs)
+        windows = [f for w in term.windows for f in (ge(x - w.lo), ge(w.hi - x - 1))]
+        guards = [d.guard for d in term.domains]
+        out.append([held, *guards, *windows, *_members(claim, term, x), ge(x - claim.extent)])
+    return out
+
+
 def output_violated(claim: WritesOnce, points: Sequence[str] = POINTS) -> list[Formula]:
     """Formulas that are satisfiable together exactly if some output element is not written as often as it should be."""
     counter = Counter()

@@ -23,6 +23,7 @@ from argus.dsl.layout.affine import (
 from argus.dsl.smt.cover import (
     Family,
     NotCountable,
+    beyond_summed,
     output_families,
     output_violated,
     padding_summed,
@@ -131,6 +132,10 @@ def _witnesses(goal: Goal, door: Door, order: Sequence[str]) -> Iterator[Witness
     for model, finding in _models(goal, [*goal.facts, *violated], door, (*order, *points)):
         yield Witness(model, _described(claim, finding, model))
     if isinstance(claim, CoversOnce):
+        for beyond in beyond_summed(claim):
+            for model, finding in _models(goal, [*goal.facts, *beyond], door, order):
+                text = f"{finding.component} at or beyond {claim.extent} is summed as well"
+                yield Witness(model, replace(finding, text=text, got=""))
         for padding in padding_summed(claim):
             for model, finding in _models(goal, [*goal.facts, *padding], door, order):
                 text = f"padding along {finding.component} is summed, and it is not zero"

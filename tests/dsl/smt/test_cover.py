@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from argus.dsl.layout.affine import Affine, conjunction, evaluate_affine, floordiv, ge, var
 from argus.dsl.smt.cover import (
     NotCountable,
+    beyond_summed,
     output_families,
     output_violated,
     padding_summed,
@@ -75,6 +78,15 @@ def test_padding_that_does_not_vanish_must_not_be_summed() -> None:
     assert not Door(("K",), ()).refuted(summed)
     whole = floordiv(K, 64) * 64
     assert Door(("K",), (ge(whole - K),)).refuted(summed)  # K a multiple of the tile: there is no padding
+
+
+def test_data_beyond_the_extent_must_not_be_summed() -> None:
+    tiles = CoversOnce((term(64, ((0, 64, 1),), floordiv(K + 63, 64)),), K)
+    assert beyond_summed(tiles) == []  # cut off where the tensor ends
+    (more,) = beyond_summed(replace(tiles, extent=K - 1))
+    assert not Door(("K",), ()).refuted(more)
+    (fixed,) = beyond_summed(CoversOnce((Term("k", Affine(), ((0, 64, 1),)),), Affine(64)))
+    assert Door(("K",), ()).refuted(fixed)
 
 
 @st.composite

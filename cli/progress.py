@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
@@ -62,7 +63,8 @@ class Progress:
                     f"      parked: {event.kernels} kernels wait for a GPU. On its machine, in a copy of", "bold"
                 )
                 self._line(f"        {event.bundle}")
-                self._line(f"      run `{event.command}`, then here: argus optimize --resume RUN --times times.json")
+                run = Path(event.bundle).parents[2]
+                self._line(f"      run `{event.command}`, then here: argus optimize --resume {run} --times times.json")
             case Warned():
                 self._line(f"      warning: {event.message}", "yellow")
             case RunFinished():

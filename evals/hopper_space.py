@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -36,7 +36,7 @@ _IDLE: dict[str, Any] = {
 }  # fmt: skip
 
 # Rows, columns and consumers.
-TILES: tuple[tuple[int, int, int], ...] = (
+TILES: tuple[tuple[int, int, Literal[1, 2]], ...] = (
     (64, 256, 1),
     (128, 128, 1),
     (128, 128, 2),

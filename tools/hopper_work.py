@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from argus.dsl import ir
 from argus.dsl.codegen.hopper_estimate import HopperWork
 from argus.dsl.ir.rewrite import walk_body
-from argus.dsl.layout import evaluate
+from argus.dsl.layout import Expr, evaluate
 from argus.dsl.targets.atoms import ATOMS
 
 _LANES = 32
@@ -61,13 +61,13 @@ def hopper_work(core: ir.Kernel, sizes: Mapping[str, int], shape: Mapping[str, i
     )
 
 
-def _grid(body: Sequence[ir.Stmt]) -> tuple[tuple[ir.Node, ...], str, bool] | None:
+def _grid(body: Sequence[ir.Stmt]) -> tuple[tuple[Expr, ...], str, bool] | None:
     for s in body:
         match s:
             case ir.Assign(value=ir.Block(counts=counts, order=order)) if len(counts) == 2:
-                return counts, order, False  # pyright: ignore[reportReturnType]
+                return counts, order, False
             case ir.For(kind="tiles", bounds=counts, order=order) if len(counts) == 2:
-                return counts, order, True  # pyright: ignore[reportReturnType]
+                return counts, order, True
             case _:
                 pass
     return None

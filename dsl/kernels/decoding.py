@@ -177,6 +177,8 @@ class CombineSchedule(LibrarySchedule):
         elif rows * self.head % (turn := self.waves * 4 * LANES[self.target]):
             # Else the parts of one element lie in different waves, whose sum needs shared memory.
             found.append(f"{rows} rows of {self.head} are no multiple of the {turn} elements of a turn")
+        elif parts * rows > 4 * LANES[self.target]:
+            found.append(f"at most {4 * LANES[self.target]} weights are in registers together, not {parts}x{rows}")
         return found
 
 

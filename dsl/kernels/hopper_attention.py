@@ -12,6 +12,7 @@ from typing import Any, Literal
 from argus.dsl.kernels import attention
 from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
 from argus.dsl.kernels.task import Array, Sizes
+from argus.dsl.targets.limits import LIMITS
 
 HALF = 64  # elements in a row of the 128-byte swizzle
 STEP = 16  # k of one wgmma
@@ -54,6 +55,9 @@ class HopperAttentionSchedule(LibrarySchedule):
             found.append(f"{size:,} bytes of shared memory, at most {220 << 10:,}")
         if any(r % 8 or not 24 <= r <= 240 for r in self.registers):
             found.append("registers: multiples of 8 from 24 to 240")
+        loads, multiplies = self.registers
+        if self.groups > 1 and 128 * (loads + self.groups * multiplies) > LIMITS["sm_90a"].registers:
+            found.append(f"{loads} and {self.groups} times {multiplies} registers exceed 512 a lane")
         return found
 
 

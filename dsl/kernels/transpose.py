@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from argus.dsl.kernels.library_schedule import BYTES, LibrarySchedule, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
+from argus.dsl.targets.limits import LIMITS
 
 
 class TransposeSchedule(LibrarySchedule):
@@ -44,6 +45,9 @@ class TransposeSchedule(LibrarySchedule):
             found.append(f"a pad of {self.pad} elements does not keep {self.vector[0]} of them aligned")
         if self.swizzle and (columns * size % (16 * self.swizzle) or self.target == "sm_90a"):
             found.append(f"{self.swizzle} chunks of 16 bytes do not tile a row of {columns * size} bytes on gfx942")
+        limit = LIMITS[self.target].shared_bytes
+        if rows * (columns + self.pad) * size > limit:
+            found.append(f"a tile of {rows}x{columns} exceeds the {limit:,} bytes of shared memory")
         return found
 
 
@@ -77,8 +81,8 @@ def sizes(s: TransposeSchedule) -> tuple[Sizes, ...]:
     (m, n), a = s.tile, wide(s.dtype)
     return (
         {"M": multiple(m - m // 3, a), "N": multiple(n - 1, a)},
-        {"M": 2 * m, "N": n},
-        {"M": m + a, "N": 2 * n + a},
+        {"M": multiple(2 * m, a), "N": multiple(n, a)},
+        {"M": multiple(m, a) + a, "N": multiple(2 * n, a) + a},
     )
 
 

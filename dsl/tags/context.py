@@ -173,9 +173,10 @@ class Context:
     def holder(self, frag: FragType, element: int, lost: tuple[int, ...] = ()) -> tuple[int | None, int | None]:
         """The first thread and slot that hold an element; Nones where there is no table of the map."""
         try:
-            return self.places(frag, lost).thread_of(element)
+            places = self.places(frag, lost)
         except Outside:
             return None, None
+        return places.thread_of(element) if (places.element == element).any() else (None, None)
 
     def note_access(
         self,

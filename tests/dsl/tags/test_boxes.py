@@ -10,14 +10,13 @@ from argus.dsl.layout.affine import Affine
 from argus.dsl.tags.boxes import joined
 from argus.dsl.tags.obligations import Box
 
-BOXES = st.lists(
-    st.builds(
-        lambda at, size: Box(0, tuple(Affine(a) for a in at), size),
-        st.tuples(st.integers(0, 4), st.integers(0, 4)),
-        st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    ),
-    max_size=7,
-)
+
+def box(at: tuple[int, int], size: tuple[int, int]) -> Box:
+    return Box(0, tuple(Affine(a) for a in at), size)
+
+
+CORNERS, EXTENTS = st.tuples(st.integers(0, 4), st.integers(0, 4)), st.tuples(st.integers(1, 3), st.integers(1, 3))
+BOXES = st.lists(st.builds(box, CORNERS, EXTENTS), max_size=7)
 
 
 def counts(boxes: tuple[Box, ...]) -> list[list[int]]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from argus.dsl.tags.context import Context
-from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Ints, Value, value_variables
+from argus.dsl.tags.domain import ELEMENT_BITS, Ints, Value, value_variables
 from argus.dsl.tags.roles.cells import Access, Stage
 from argus.dsl.tags.roles.phases import Awaited, Slot
 from argus.dsl.tags.roles.sync import Copying, Sync
@@ -33,16 +33,14 @@ def stale(cx: Context, size: int) -> Ints:
 
 
 def forget_data(cx: Context, sync: Sync, lasting: frozenset[str]) -> Sync:
-    """The state with data whose tags speak of more than `lasting` symbols made unknown."""
+    """The state with data whose tags speak of more than `lasting` symbols counted as dead."""
     out = sync.copy()
     spoilt = [n for n, v in enumerate(cx.store.values) if value_variables(v) - lasting]
-    top = cx.store.value(Value(frozenset(), (), top="left over from an earlier tile"))
     for stages in out.memory.values():
         for i, stage in enumerate(stages):
             hit = np.isin(stage.codes >> ELEMENT_BITS, spoilt)
             if hit.any():
-                codes = np.where(hit, (top << ELEMENT_BITS) | (stage.codes & ELEMENT_MASK), stage.codes)
-                stages[i] = replace(stage, codes=codes)
+                stages[i] = replace(stage, codes=np.where(hit, stale(cx, len(stage.codes)), stage.codes))
     return out
 
 
@@ -287,7 +285,7 @@ class _Within:
         )
 
     def _codes(self, special: Ints, wide: Ints) -> bool:
-        return special is wide or np.array_equal(wide, stale(self.cx, len(wide))) or np.array_equal(special, wide)
+        return special is wide or bool(((wide == stale(self.cx, len(wide))) | (special == wide)).all())
 
     def _accesses(self, special: tuple[Access, ...], wide: tuple[Access, ...]) -> bool:
         return all(

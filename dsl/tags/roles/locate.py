@@ -11,10 +11,11 @@ from argus.dsl.layout import Expr
 from argus.dsl.layout.affine import FALSE, Affine, Formula
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Ints
+from argus.dsl.tags.groups import assume_groups
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.cells import Place, Region, is_staged, region_of
 from argus.dsl.tags.roles.sync import sync_of
-from argus.dsl.tags.roles.turns import Families, counted, number_of
+from argus.dsl.tags.roles.turns import Families, counted, number_of, plain
 from argus.dsl.tags.state import State
 from argus.dsl.tags.views import Need, Outside, root
 
@@ -94,8 +95,7 @@ class Locator:
         return self._distance(state, family.name, name, fill) % family.stages
 
     def _distance(self, state: State, family: str, name: str, fill: Expr) -> int:
-        # What a loop's bound stands for may mention the loop's rounds, which may be known in turn.
-        form = state.reduce(state.reduce(self.cx.evaluate(fill) - sync_of(state).base[family]))
+        form = plain(state, self.cx.evaluate(fill) - sync_of(state).base[family])
         if not form.is_const:
             raise Outside(f"the symbolic index {self.cx.shown(form)} into {name}")
         return form.const
@@ -132,6 +132,7 @@ class Locator:
         bounds = self.cx.registry.get("bounds", site.number)
         bounds.raise_tier("affine" if needs else "structure")
         for need in needs:
+            assume_groups(self.cx, state, need.formula)
             self.outside(state, site, need.formula, need.text)
 
     def outside(self, state: State, site: Site, inside: Formula, text: str) -> None:

@@ -72,8 +72,9 @@ class AsyncRules:
             case AssertComplete(x=x, sets=sets):
                 text = ", ".join(f"{axis}=range({show_expr(e)})" for axis, e in sets)
                 add("written", n, f"assert_complete({show_value(x)}, {text})", node.span, written=True)
-            case AtomicAdd(view=view):
-                add("coverage", n, f"atomic_add({show_value(view)}, ...) adds disjoint parts", node.span)
+            case AtomicAdd(view=view, value=value):
+                text = f"atomic_add({show_value(view)}, {show_value(value)})"
+                add("bounds", n, f"{text} stays inside its view", node.span)
             case _:
                 self._synchronisation(n, node)
 

@@ -7,13 +7,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from argus.dsl.diagnostics import FixClass
-from argus.dsl.ir import Arrive, AsOperand, AwaitPhase, Commit, CopyAsync, MmaInto, Operand, Ref, Stmt, Store, View
+from argus.dsl.ir import (
+    Arrive,
+    AsOperand,
+    AtomicAdd,
+    AwaitPhase,
+    Commit,
+    CopyAsync,
+    MmaInto,
+    Operand,
+    Ref,
+    Stmt,
+    Store,
+    View,
+)
 from argus.dsl.ir.types import DTYPE_BYTES, FragType
 from argus.dsl.layout import Accumulator, OperandMap, Uniform
 from argus.dsl.layout.affine import FALSE, Affine, ge
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Fragment, Ints, Same, Tile, Top, Value
 from argus.dsl.tags.epilogue import store_output
+from argus.dsl.tags.gather import rows_of
 from argus.dsl.tags.mma import k_depth, mma_into
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.cells import Access, Place
@@ -310,6 +324,12 @@ class Statements:
         codes = self._codes(frag).ravel()
         stages[place.stage] = stages[place.stage].written(place.flat, codes, tuple(accesses))
 
+    def add(self, state: State, site: Site, stmt: AtomicAdd, frag: Fragment) -> None:
+        """`atomic_add` to a tensor."""
+        if root(stmt.view) not in self.cx.types.params:
+            raise Outside("atomic_add(...) to shared memory")
+        store_output(self.cx, state, site, self._global(state, site, stmt.view), frag, adds=True)
+
     def _codes(self, frag: Fragment) -> Ints:
         tile = as_tile(self.cx, frag)
         if isinstance(tile, Tile):
@@ -450,6 +470,6 @@ class Statements:
     # ------------------------------------------------------------------------------------------ views
 
     def _global(self, state: State, site: Site, view: View) -> GlobalView:
-        at = self.cx.global_view(view)
+        at = self.cx.global_view(view, lambda name: rows_of(self.cx, state, name))
         self.locator.needs(state, site, at.needs)
         return at

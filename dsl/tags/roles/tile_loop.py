@@ -15,6 +15,7 @@ from argus.dsl.layout.affine import Affine, ge, product, var
 from argus.dsl.tags.context import block_all
 from argus.dsl.tags.roles.compare import forget_data, general, normal, within
 from argus.dsl.tags.roles.sync import Sync, sync_of
+from argus.dsl.tags.roles.turns import plain
 from argus.dsl.tags.state import State, Write
 from argus.dsl.tags.views import Outside
 
@@ -43,21 +44,20 @@ class TileLoop:
             self.cx.env.pop(self.ordinal, None)
 
     def _some_tiles(self) -> list[State]:
-        first = self._tile(self.entry.fork(), Affine())
-        ends = first
+        seen = self._tile(self.entry.fork(), Affine())
         for _ in range(TRIES):
-            if any(e.lost for e in ends):
-                return [e for e in ends if e.lost]
+            if any(e.lost for e in seen):
+                return [e for e in seen if e.lost]
             mark = self.cx.registry.mark()
-            head = self._head(ends[-1])
+            head = self._head(seen[-1])
             wide = sync_of(head).copy()
-            following = self._tile(head, var(self.ordinal))
-            if any(e.lost for e in following):
-                return [e for e in following if e.lost]
-            if all(within(self.cx, self._normal(e), wide) for e in (*ends, *following)):
-                return self._leave([*first, *following])
+            seen = [*seen, *self._tile(head, var(self.ordinal))]
+            if any(e.lost for e in seen):
+                return [e for e in seen if e.lost]
+            # The head stands for the end of any tile before, so each must be a case of it.
+            if all(within(self.cx, self._normal(e), wide) for e in seen):
+                return self._leave(seen)
             self.cx.registry.rewind(mark)
-            ends = following
         return [self._lost("what a tile leaves in shared memory and barriers follows no rule that the checker sees")]
 
     def _tile(self, state: State, number: Affine) -> list[State]:
@@ -76,7 +76,7 @@ class TileLoop:
         sync = sync_of(end)
         rest = dict[str, int]()
         for name, step in self.step.items():
-            left = end.reduce(step - (sync.base[name] - head[name]))
+            left = plain(end, step - (sync.base[name] - head[name]))
             if not left.is_const or left.const < 0:
                 raise Outside(f"a ring that turns by {step} a tile and is used otherwise")
             rest[name] = left.const

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from argus.dsl.ir import Arrive, Assign, At, AwaitPhase, Kernel, MBar, Ref, Shared, Stmt
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import Const, Expr, Op
-from argus.dsl.layout.affine import Affine, affine, floordiv, var
+from argus.dsl.layout.affine import Affine, affine, floordiv, ge, substitute_affine, var
 from argus.dsl.tags.roles.cells import is_staged
+from argus.dsl.tags.state import State
 from argus.dsl.tags.views import Outside
 
 
@@ -112,6 +113,21 @@ def slope(form: Affine, name: str) -> Affine:
                 raise Outside(f"the index {form} into staged buffers")
             out += others[0] * c
     return out
+
+
+def plain(state: State, form: Affine) -> Affine:
+    """A form with what is fixed put in, and with each maximum or minimum that is known to be one of its sides."""
+    # What a loop's bound stands for may mention the loop's rounds, which may be known in turn.
+    form = state.reduce(state.reduce(form))
+    chosen = dict[str, Affine]()
+    for atom, _ in form.terms:
+        if atom.kind in ("min", "max"):
+            low, high = atom.args
+            if state.evident(ge(low - high)):
+                low, high = high, low
+            if state.evident(ge(high - low)):
+                chosen[atom.text] = low if atom.kind == "min" else high
+    return substitute_affine(form, chosen) if chosen else form
 
 
 def counted(index: Expr, stages: int) -> Expr | None:

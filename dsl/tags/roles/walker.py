@@ -10,6 +10,7 @@ from argus.dsl.ir import (
     AssertComplete,
     AssertMatch,
     Assign,
+    AtomicAdd,
     AwaitPhase,
     Barrier,
     Block,
@@ -26,11 +27,14 @@ from argus.dsl.ir import (
     MmaWait,
     Operand,
     Priority,
+    Reduce,
     Ref,
+    Relayout,
     Role,
     SchedBarrier,
     SchedGroup,
     Shared,
+    Shuffle,
     Stmt,
     Store,
     Wait,
@@ -379,6 +383,9 @@ class RoleWalker(Walker):
             case Store(value=value):
                 self._registers(state, stmt)
                 rules.store(state, actor, self._site(stmt), stmt, self._part(state, value))
+            case AtomicAdd(value=value):
+                self._registers(state, stmt)
+                rules.add(state, self._site(stmt), stmt, self._part(state, value))
             case CopyAsync():
                 rules.copy(state, actor, self._site(stmt), stmt)
             case Commit():
@@ -417,5 +424,9 @@ class RoleWalker(Walker):
                 return self.rules.as_operand(state, stmt.value, self._part(state, src), made)
             case Load(view=view) if root(view) in self.cx.types.buffers:
                 return self.rules.load(state, self.actor, site, view, made)
+            case Relayout() | Shuffle():
+                raise Outside(word(stmt.value))  # the tables of lanes are those of waves of 64
+            case Reduce(across="block") if len(self.teams) > 1:
+                raise Outside('reduce(..., across="block") in a role')
             case _:
                 return super()._value(stmt, state, made)

@@ -32,13 +32,15 @@ def stale(cx: Context, size: int) -> Ints:
     return cx.store.codes(Value(frozenset(), (), top=STALE), (size,))
 
 
-def forget_data(cx: Context, sync: Sync, lasting: frozenset[str]) -> Sync:
-    """The state with data whose tags speak of more than `lasting` symbols counted as dead."""
+def forget_data(
+    cx: Context, sync: Sync, spoilt: Callable[[frozenset[str]], bool], kept: frozenset[str] = frozenset()
+) -> Sync:
+    """The state with data counted as dead if their tags speak of symbols that are `spoilt`; not in buffers `kept`."""
     out = sync.copy()
-    spoilt = [n for n, v in enumerate(cx.store.values) if value_variables(v) - lasting]
-    for stages in out.memory.values():
-        for i, stage in enumerate(stages):
-            hit = np.isin(stage.codes >> ELEMENT_BITS, spoilt)
+    values = [n for n, v in enumerate(cx.store.values) if spoilt(value_variables(v))]
+    for name, stages in out.memory.items():
+        for i, stage in enumerate(stages if name not in kept else ()):
+            hit = np.isin(stage.codes >> ELEMENT_BITS, values)
             if hit.any():
                 stages[i] = replace(stage, codes=np.where(hit, stale(cx, len(stage.codes)), stage.codes))
     return out

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lcm
-
-import numpy as np
 
 from argus.dsl.ir import For, Stmt
 from argus.dsl.layout.affine import Affine
 from argus.dsl.tags.context import Context, block_all
-from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Ints, Value, value_variables
-from argus.dsl.tags.induction import Induction, Live
-from argus.dsl.tags.roles.compare import general, normal, within
+from argus.dsl.tags.induction import Induction, Live, forget, symbol_of
+from argus.dsl.tags.roles.compare import forget_data, general, normal, within
 from argus.dsl.tags.roles.periods import period_beside_rings
 from argus.dsl.tags.roles.sync import Sync, sync_of
 from argus.dsl.tags.roles.turns import Families
@@ -35,6 +32,16 @@ def unflatten(state: State) -> None:
     for name, frag in state.frags.items():
         team, own = name.split("/", 1)
         sync.frags[int(team)][own] = frag
+
+
+def forget_run(cx: Context, state: State, stmt: For) -> State:
+    """The state without what an earlier run of a loop left under its symbol."""
+    symbol = symbol_of(cx, stmt)
+    flatten(state)
+    out = forget(cx, state, symbol)
+    out.sync = forget_data(cx, sync_of(out), lambda symbols: symbol in symbols)
+    unflatten(out)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +67,8 @@ class JointLoop(Induction):
         stop: Affine,
         later: Later,
     ) -> None:
-        flatten(state)
         first = next(iter(loops.values()))
+        flatten(state)
         super().__init__(
             cx, first, state, self._iteration, start=start, stop=stop, live=Live(later.frags, memory=False)
         )
@@ -162,18 +169,7 @@ class JointLoop(Induction):
 
     def _without_symbol(self, sync: Sync) -> Sync:
         """Data that lie where this loop's last iterations put them: which iterations is no longer known."""
-        found = [n for n, v in enumerate(self.cx.store.values) if self.symbol in value_variables(v)]
-        top = self.cx.store.value(Value(frozenset(), (), top="left over from a loop that has ended"))
-
-        def codes(old: Ints) -> Ints:
-            hit = np.isin(old >> ELEMENT_BITS, found)
-            return np.where(hit, (top << ELEMENT_BITS) | (old & ELEMENT_MASK), old) if hit.any() else old
-
-        out = sync.copy()
-        for name, stages in out.memory.items():
-            if name not in self.later.buffers:
-                out.memory[name] = [replace(s, codes=codes(s.codes)) for s in stages]
-        return out
+        return forget_data(self.cx, sync, lambda symbols: self.symbol in symbols, self.later.buffers)
 
     def _lost(self, reason: str) -> State:
         for stmt in self.loops.values():

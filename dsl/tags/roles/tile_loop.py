@@ -84,7 +84,8 @@ class TileLoop:
 
     def _normal(self, state: State) -> Sync:
         """A tile's data mean nothing to the next."""
-        return normal(self.cx, self.walker.families, forget_data(self.cx, sync_of(state), self.walker.lasting))
+        lasting = self.walker.lasting
+        return normal(self.cx, self.walker.families, forget_data(self.cx, sync_of(state), lambda s: not s <= lasting))
 
     def _head(self, end: State) -> State:
         head = self.entry.fork()

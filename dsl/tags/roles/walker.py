@@ -49,7 +49,7 @@ from argus.dsl.tags.context import Oracle, block_all
 from argus.dsl.tags.coverage import coverage
 from argus.dsl.tags.domain import Fragment
 from argus.dsl.tags.obligations import Finding
-from argus.dsl.tags.roles.joint_loop import JointLoop, Later
+from argus.dsl.tags.roles.joint_loop import JointLoop, Later, forget_run
 from argus.dsl.tags.roles.locate import Locator
 from argus.dsl.tags.roles.memory_rules import MemoryRules
 from argus.dsl.tags.roles.register import accumulators_of, read_accumulators
@@ -325,6 +325,11 @@ class RoleWalker(Walker):
             ends = tiles.run()
             self._ends_of_tiles += tiles.ends
         else:
+            for stmt in {id(s): s for s in loops.values()}.values():
+                path.state = forget_run(self.cx, path.state, stmt)  # the bounds must not speak of an earlier run
+            if path.state.lost:
+                self._give_up(path, path.state.lost)
+                return [path]
             bounds = {t: self._bounds(path.state, s) for t, s in loops.items()}
             start, stop = next(iter(bounds.values()))
             loops = {t: s for t, s in loops.items() if bounds[t] == (start, stop)}

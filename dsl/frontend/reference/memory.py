@@ -31,10 +31,11 @@ def through_lds(X: f32[r:R, c:64], Y: f32[r:R, c:64]):
         ),
         Construct(
             words=("xor", "b32", "b64", "b128"),
-            form="swizzle=xor(chunks, unit=8, rows=) | b32 | b64 | b128",
+            form="swizzle=xor(chunks, unit=, rows=) | b32 | b64 | b128",
             brief="gfx942: chunk c of row r lies at c ^ (r // rows % chunks); sm_90a: b32 to b128",
             meaning="Permutes chunks of `unit` elements within each row: chunk c of row r lies in place "
-            "`c ^ (r // rows % chunks)`. `rows`, how many rows share a permutation, defaults to what 128 bytes hold. "
+            "`c ^ (r // rows % chunks)`. `unit` is 16 bytes unless given; `rows`, how many rows share a permutation, "
+            "defaults to what 128 bytes hold. "
             "sm_90a knows the three swizzles of TMA and wgmma: 16-byte chunks in rows of 32, 64 or 128 bytes.",
             obligations="None: a bijection of each row. Bank conflicts are reported beside the verdicts.",
             example="MANUAL",
@@ -148,10 +149,11 @@ def staged_copy(X: f32[r:R, c:64], Y: f32[r:R, c:64]):
         ),
         Construct(
             words=("copy_async",),
-            form='copy_async(dst, src, via="dma" | "cp" | "tma")',
+            form='copy_async(dst, src, via="cp" | "tma")',
             brief='global to shared, later; "dma" on gfx942, "tma" and "cp" on sm_90a',
             meaning=(
-                "Starts a copy and goes on. `dma` (gfx942) fills 256 contiguous bytes of LDS a wave instruction; "
+                "Starts a copy and goes on. `via` says how, and need not on gfx942: `dma` fills 256 contiguous "
+                "bytes of LDS a wave instruction; "
                 "`cp` and `tma` (sm_90a) are cp.async and the tensor memory accelerator, which also copies shared"
                 " to global. Copies of `dma` and `cp` join the wave's open group; `tma` copies complete on an "
                 "mbar."

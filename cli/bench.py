@@ -29,11 +29,17 @@ def bench(
     show: Annotated[
         Path | None, typer.Option(help="Print the results of a run; with --bundle, verify its hashes.")
     ] = None,
+    form: Annotated[str, typer.Option("--format", help="Of --show: text, markdown.")] = "text",
+    choose: Annotated[
+        Path | None, typer.Option(help="With --show: write the fastest schedule of each shape to this table.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Print medians. Times are of this machine now: compare them within one run alone."""
     if show is not None:
-        _show(show, bundle, json=json)
+        _show(show, bundle, form, json=json)
+        if choose is not None:
+            _choose(show, choose)
     elif run is not None:
         _run(run, out, json=json)
     elif bundle is not None:
@@ -116,14 +122,25 @@ def _run(bundle: Path, out: Path, *, json: bool) -> None:
     done = subprocess.run(command, check=False, stdout=sys.stderr if json else None)
     if done.returncode == 3:
         fail("toolchain", "nothing could be measured", str(out), "an NVIDIA GPU and PyTorch with CUDA", json=json)
-    _show(out, bundle, json=json)
+    _show(out, bundle, "text", json=json)
     if done.returncode:
         raise typer.Exit(code=1)
 
 
-def _show(file: Path, bundle: Path | None, *, json: bool) -> None:
+def _choose(file: Path, table: Path) -> None:
+    from argus.dsl.kernels import hopper_table  # noqa: PLC0415
+    from argus.evals.gemm_results import choices, read_results  # noqa: PLC0415
+
+    measured, found = choices(read_results(file))
+    hopper_table.write(table, measured, found)
+    typer.echo(f"{len(found)} choices written to {table}")
+
+
+def _show(file: Path, bundle: Path | None, form: str, *, json: bool) -> None:
     from argus.evals.gemm_results import mismatches, read_results, table  # noqa: PLC0415
 
+    if form not in ("text", "markdown"):
+        fail("usage", f"no format {form!r}", "--format", "text or markdown", json=json)
     try:
         results = read_results(file)
         wrong = [] if bundle is None else mismatches(results, bundle)
@@ -132,10 +149,12 @@ def _show(file: Path, bundle: Path | None, *, json: bool) -> None:
     if json:
         print_json(results)
     else:
-        typer.echo(table(results))
+        typer.echo(table(results, "markdown" if form == "markdown" else "text"))
         verified = sum(bool(r.cubin_sha) for r in results.results)
         if bundle is not None and not wrong and verified:
-            typer.echo(f"{verified} entries ran the bundle's own cubins, compiled from the kernel texts that it names")
+            typer.echo(
+                f"{verified} entries ran the bundle's own cubins, compiled from its own kernel texts: hashes verified"
+            )
     if wrong:
         fail(
             "no-result", "; ".join(wrong), str(file), "show the results with the bundle that they came from", json=json

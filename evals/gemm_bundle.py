@@ -13,14 +13,21 @@ from argus.dsl.codegen.nvcc import CudaArtifact, build_cuda
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.frontend import parse
 from argus.dsl.ir.verify import verify
-from argus.dsl.kernels import HopperGemmSchedule, Problem, hopper_gemm, hopper_model, make_problem, task_named
+from argus.dsl.kernels import (
+    HopperGemmSchedule,
+    Problem,
+    hopper_gemm,
+    hopper_model,
+    hopper_table,
+    make_problem,
+    task_named,
+)
 from argus.dsl.lower import CudaKernel, lower
 from argus.dsl.lower.sm_90a.audit import differences
 from argus.dsl.transform import to_core
-from argus.tools.bundle import CHECK_SIZES, DTYPES, Entry, write_bundle_files
+from argus.tools.bundle import CHECK_SIZES, DTYPES, TEXT, Entry, write_bundle_files
 from argus.tools.cuda import AUDIT_SIZES, taken
 
-TEXT = "kernel.py"
 Shape = tuple[int, int, int]
 
 CUBES: tuple[Shape, ...] = tuple((n, n, n) for n in (1024, 2048, 4096, 8192, 16384))
@@ -56,8 +63,14 @@ class Case:
 
 
 def proposed(shapes: Sequence[Shape], dtype: str = "bf16", count: int = 2) -> tuple[Case, ...]:
-    """The schedules that the closed form proposes for each shape."""
-    return tuple(Case(shape, dtype, hopper_model.proposals(_sizes(shape), count)) for shape in shapes)
+    """For each shape the table's choice, if it has one, then what the closed form proposes."""
+    out: list[Case] = []
+    for shape in shapes:
+        sizes = _sizes(shape)
+        known = hopper_table.chosen(sizes, dtype)
+        schedules = (*([known] if known else []), *hopper_model.proposals(sizes, count))
+        out.append(Case(shape, dtype, tuple(dict.fromkeys(schedules))[:count]))
+    return tuple(out)
 
 
 def _sizes(shape: Shape) -> dict[str, int]:

@@ -16,6 +16,7 @@ from argus.dsl.diagnostics import ToolchainError
 
 SCHEMA_VERSION = 1
 MANIFEST, RUNNER = "bundle.json", "run.py"
+TEXT, CUBIN = "kernel.py", "kernel.cubin"  # of each kernel's folder
 # Each kernel is checked at these before anything is timed: one tile and less, tails everywhere, many tiles a block.
 # Kernels whose contract excludes some are not.
 CHECK_SIZES: tuple[Mapping[str, int], ...] = (
@@ -77,6 +78,8 @@ class Result(BaseModel, frozen=True):
     dtype: str = ""
     sizes: dict[str, int] = {}
     name: str = ""
+    schedule: dict[str, object] = {}
+    run: int = 0
     library: str | None = None
     kernel_sha: str = ""
     cubin_sha: str = ""
@@ -142,20 +145,37 @@ def read_results(path: Path) -> Results:
 
 
 def mismatches(results: Results, bundle: Path) -> list[str]:
-    """Entries that did not run what this bundle holds; empty when all did.
+    """Entries that did not run what this bundle holds, and files that are not what it says; empty when all is well.
 
     Raises:
         ToolchainError: If the bundle cannot be read.
     """
     plan = read_plan(bundle)
     entries = {e.id: e for e in plan.entries}
-    out = [] if plan.bundle_sha == results.bundle_sha else ["the results are of another bundle"]
+    out = damaged(bundle, plan)
+    out += [] if plan.bundle_sha == results.bundle_sha else ["the results are of another bundle"]
     for r in results.results:
         entry = entries.get(r.id)
         if entry is None:
             out.append(f"{r.id} is not in the bundle")
         elif r.cubin_sha and (r.cubin_sha, r.kernel_sha) != (entry.cubin_sha, entry.kernel_sha):
             out.append(f"{r.id} ran another cubin, or one of another kernel text")
+    return out
+
+
+def damaged(bundle: Path, plan: Plan) -> list[str]:
+    """Kernel texts and cubins in the bundle whose hashes are not those that its plan names."""
+    out: list[str] = []
+    for directory in dict.fromkeys(e.directory for e in plan.entries if e.directory):
+        entry = next(e for e in plan.entries if e.directory == directory)
+        for name, want in ((TEXT, entry.kernel_sha), (CUBIN, entry.cubin_sha)):
+            try:
+                have = hashlib.sha256((bundle / directory / name).read_bytes()).hexdigest()
+            except OSError as error:
+                out.append(f"{directory}/{name}: {error.strerror}")
+                continue
+            if want and have != want:
+                out.append(f"{directory}/{name} is not what the bundle was made with")
     return out
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ValidationError
 
-from argus.dsl.codegen.cuda_report import CudaReport, read_report
+from argus.dsl.codegen.cuda_report import CudaReport, Listings, read_report
+from argus.dsl.codegen.listing import without_lines
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.lower import CudaKernel
 
@@ -119,11 +121,12 @@ def build_cuda(kernel: CudaKernel, text_sha: str, directory: Path) -> CudaArtifa
     directory.mkdir(parents=True, exist_ok=True)
     source, ptx, cubin = (directory / FILES[kind] for kind in ("cu", "asm", "object"))
     source.write_text(kernel.source, "utf-8")
-    _run([str(nvcc), "-arch=compute_90a", "-O3", _STANDARD, "-ptx", str(source), "-o", str(ptx)])
+    _run([str(nvcc), "-arch=compute_90a", "-O3", _STANDARD, "-lineinfo", "-ptx", str(source), "-o", str(ptx)])
+    with_lines = ptx.read_text("utf-8")
+    ptx.write_text(without_lines(with_lines), "utf-8")
     messages = _run([_ptxas(nvcc), f"-arch={TARGET}", "-O3", "-v", str(ptx), "-o", str(cubin)])
-    report = read_report(
-        kernel.symbol, messages, ptx.read_text("utf-8"), shared_bytes=kernel.shared_bytes, threads=kernel.threads
-    )
+    listings = Listings(messages, with_lines, _sass(nvcc, with_lines), kernel.lines)
+    report = read_report(kernel.symbol, listings, shared_bytes=kernel.shared_bytes, threads=kernel.threads)
     (directory / REPORT).write_text(report.model_dump_json(indent=2) + "\n", "utf-8")
     manifest = CudaManifest(
         symbol=kernel.symbol,
@@ -151,6 +154,18 @@ def _ptxas(nvcc: Path) -> str:
     if found is None:
         raise ToolchainError(f"ptxas is missing beside {nvcc}: install the whole CUDA compiler package")
     return found
+
+
+def _sass(nvcc: Path, ptx: str) -> str:
+    """The disassembly of the same code with line information; "" where there is no disassembler."""
+    nvdisasm = shutil.which("nvdisasm") or shutil.which("nvdisasm", path=f"{nvcc.resolve().parent}:/usr/local/cuda/bin")
+    if nvdisasm is None:
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        source, cubin = Path(folder) / "lines.ptx", Path(folder) / "lines.cubin"
+        source.write_text(ptx, "utf-8")
+        _run([_ptxas(nvcc), f"-arch={TARGET}", "-O3", "-lineinfo", str(source), "-o", str(cubin)])
+        return _run([nvdisasm, "-gi", "-c", str(cubin)])
 
 
 def _version(nvcc: Path) -> str:

@@ -20,14 +20,6 @@ def gemm(A: {dtype}[m:M, k:K], B: {dtype}[n:N, k:K], C: {dtype}[m:M, n:N]):
 MULTIPLES = {"K": 8, "N": 8}
 
 
-def start(problem: Problem) -> HopperGemmSchedule:
-    """A competent first kernel: mma.sync on 128x128 tiles, three stages."""
-    staging = "cp" if problem.sizes["K"] % MULTIPLES["K"] == 0 else "register"
-    return HopperGemmSchedule.model_validate(
-        {"engine": "mma", "tile": (128, 128, 32), "stages": 3, "leave": "direct", "staging": staging}
-    )
-
-
 def text(schedule: HopperGemmSchedule, problem: Problem) -> str:
     """Kernel text of a schedule."""
     printer = (_Mma if schedule.engine == "mma" else _Wgmma)(schedule, problem.dtype)

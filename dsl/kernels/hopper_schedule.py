@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -182,24 +182,3 @@ class HopperGemmSchedule(BaseModel):
             yield "swapped results leave by TMA"
         if self.grid != (2, 4) or self.staging != "cp":
             yield "grid and staging are of the engine mma"
-
-
-# The space by its dimensions: what a search may draw from. Rows, columns and depth make the tile.
-DIMENSIONS: Mapping[str, tuple[object, ...]] = {
-    "engine": ("mma", "wgmma"),
-    "rows": (16, 32, 64, 128, 192, 256),
-    "columns": (64, 96, 128, 160, 192, 224, 256),
-    "depth": (32, 64),
-    "stages": (2, 3, 4, 5, 6, 7, 8, 10, 12),
-    "group_m": (1, 4, 8, 16),
-    "leave": ("direct", "tma"),
-    "consumers": (1, 2),
-    "keep": (0, 1),
-    "registers": ((24, 240), (40, 232), None),
-    "persistent": (False, True),
-    "out_buffers": (1, 2),
-    "cluster": (1, 2),
-    "swap": (False, True),
-    "grid": ((1, 4), (2, 2), (4, 1), (2, 4), (4, 2)),
-    "staging": ("cp", "register"),
-}

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +23,7 @@ from . import child
 SCHEMA_VERSION = 1
 BUNDLE = "bundle.json"
 KILL_S = 120.0
+SMALL = 50_000_000  # multiplications of a small check
 
 
 def main(bundle: Path, arguments: list[str] | None = None) -> int:
@@ -33,6 +35,8 @@ def main(bundle: Path, arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=9.0, help="no new child is started after so long")
     parser.add_argument("--only", default="", help="entries whose id contains this")
     parser.add_argument("--fork", action="store_true", help="load PyTorch once and fork the children")
+    parser.add_argument("--runs", type=int, default=1, help="measure everything so often, one run after the other")
+    parser.add_argument("--check", action="store_true", help="small check sizes alone, as under compute-sanitizer")
     parser.add_argument("--survey", type=int, default=0, metavar="ROUNDS", help="one child a shape, so few rounds")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -85,16 +89,21 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
     if options.survey:
         results = _survey(bundle, plan, options, start)
         return 0 if any("ratio" in r for r in results) else 3
-    for entry in plan["entries"]:
-        if options.only and options.only not in entry["id"]:
+    for run, entry in ((run, entry) for run in range(options.runs) for entry in plan["entries"]):
+        if (options.only and options.only not in entry["id"]) or (options.check and not entry.get("check_sizes")):
             continue
         if time.monotonic() - start > options.minutes * 60:
-            results.append({"id": entry["id"], "status": "skipped", "message": f"after {options.minutes} minutes"})
+            late = f"after {options.minutes} minutes"
+            results.append({"id": entry["id"], "run": run, "status": "skipped", "message": late})
             continue
         where = f"{entry['dtype']} {sorted(entry['sizes'].items())}"
         asked: dict[str, Any] = {**entry, "rounds": max(9, options.rounds), "library": libraries.get(where, "cublas")}
+        if options.check:
+            asked.update(rounds=0, check_sizes=[s for s in entry["check_sizes"] if _small(s)])
+        if run:
+            asked["check_sizes"] = ()  # they were checked in the first
         found: dict[str, Any] = _isolated(bundle, asked, options)
-        if found.get("status") in ("killed", "died") and entry.get("check_sizes"):
+        if found.get("status") in ("killed", "died") and asked.get("check_sizes"):
             # Is it right, and how fast, at the size that counts? What it did at the others stays on record.
             again: dict[str, Any] = _isolated(bundle, {**asked, "check_sizes": ()}, options)
             status = "wrong" if again.get("status") == "ok" else found["status"]
@@ -103,13 +112,17 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
             libraries[where] = found["library"]
         found.setdefault("status", "ok")
         kept = {k: entry[k] for k in ("id", "kind", "dtype", "sizes", "schedule", "name") if k in entry}
-        results.append({**kept, **found})
+        results.append({**kept, "run": run, **found})
         print(_line(results[-1]), flush=True)
         _write(options.out, plan, results, start)
     _write(options.out, plan, results, start)
-    if not any("ratio" in r for r in results):
+    if not options.check and not any("ratio" in r for r in results):
         return 3
     return 0 if all(r["status"] == "ok" for r in results) else 1
+
+
+def _small(sizes: Mapping[str, int]) -> bool:
+    return sizes["M"] * sizes["N"] * sizes["K"] < SMALL
 
 
 def _preload() -> None:

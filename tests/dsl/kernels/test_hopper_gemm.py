@@ -84,14 +84,6 @@ def test_tma_is_refused_where_it_cannot_address_rows() -> None:
         core_of(text(HopperGemmSchedule(), {"M": 1000, "N": 3001, "K": 4104}))
 
 
-def test_the_first_kernel_is_mma_sync_without_tma() -> None:
-    for k, staging in ((4096, "cp"), (4101, "register")):
-        problem = make_problem(task_named("gemm"), shape={"k": k}, target="sm_90a")
-        first = hopper_gemm.start(problem)
-        assert (first.engine, first.tile[:2], first.staging) == ("mma", (128, 128), staging)
-        verify(to_core(parse(hopper_gemm.text(first, problem))))
-
-
 @pytest.mark.parametrize(
     "fields",
     [

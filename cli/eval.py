@@ -168,6 +168,7 @@ def search(
     candidates: Annotated[int, typer.Option(help="Kernels that each search may try.", min=1)] = 24,
     target: Annotated[str, typer.Option(help="gfx942: estimates; sm_90a: times measured on an H200.")] = "gfx942",
     rounds: Annotated[int, typer.Option(help="sm_90a: the policy's rounds.", min=1)] = 5,
+    whole: Annotated[bool, typer.Option(help="sm_90a: the policy may leave the measured schedules.")] = False,
     without: Annotated[list[str] | None, typer.Option(help="sm_90a: a switch that is off; repeatable.")] = None,
     seed: Seed = 0,
     cache: Cache = DEFAULT_CACHE,
@@ -175,7 +176,8 @@ def search(
 ) -> None:
     """Compare the offline policy with random choice among the stored schedules. Exit 1: it is no better."""
     if target == "sm_90a":
-        _measured_search(stored_at, runs, (candidates, rounds), seed, without or [], json=json)
+        table = _searched(json=json) if whole else _times(stored_at, json=json)
+        _measured_search(table, runs, (candidates, rounds), seed, without or [], closed=not whole, json=json)
     from argus.evals.search import OutdatedTable, evaluate_search  # noqa: PLC0415 - no other suite needs the graph
 
     try:
@@ -202,7 +204,14 @@ def search(
 
 
 def _measured_search(
-    stored_at: Path | None, runs: int, budget: tuple[int, int], seed: int, without: list[str], *, json: bool
+    table: TimeTable,
+    runs: int,
+    budget: tuple[int, int],
+    seed: int,
+    without: list[str],
+    *,
+    closed: bool,
+    json: bool,
 ) -> NoReturn:
     from argus.evals.measured_search import evaluate_measured_search  # noqa: PLC0415
     from argus.graph.context import Config  # noqa: PLC0415
@@ -210,11 +219,12 @@ def _measured_search(
     if unknown := [name for name in without if name not in Config().switches]:
         fail("usage", f"no switch {unknown[0]!r}", "--without", f"one of {', '.join(Config().switches)}", json=json)
     report = evaluate_measured_search(
-        _times(stored_at, json=json),
+        table,
         runs=runs,
         candidates=budget[0],
         rounds=budget[1],
         seed=seed,
+        closed=closed,
         config=Config.model_validate(dict.fromkeys(without, False)),
         progress=Counted("searches done"),
     )
@@ -250,6 +260,16 @@ def estimator(
             fitted = "  fitted" if p.fitted else ""
             typer.echo(f"  {p.name:44} measured {p.measured_us:7.1f}  est {p.estimated_us:7.1f}  {p.ratio:.2f}{fitted}")
     raise typer.Exit(code=0 if report.ok else 1)
+
+
+def _searched(*, json: bool) -> TimeTable:
+    """All measured schedules, those drawn from the whole space marked."""
+    from argus.evals.measured import MEASURED, RANDOM, SEARCHED, merged, stored_times  # noqa: PLC0415
+
+    try:
+        return merged([stored_times(name) for name in (MEASURED, RANDOM, SEARCHED)])
+    except FileNotFoundError as error:
+        fail("input", "there is no table of the whole space", str(error.filename), json=json)
 
 
 def _times(path: Path | None, *, json: bool) -> TimeTable:

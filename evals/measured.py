@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from argus.dsl.codegen.cuda_report import CudaRegisters, CudaReport
 from argus.dsl.codegen.report import Report
-from argus.dsl.diagnostics import CheckReport, ToolchainError
+from argus.dsl.diagnostics import CheckReport, Code, Diagnostic, KernelError, Span, ToolchainError
 from argus.dsl.frontend import parse
 from argus.dsl.kernels import Problem, make_problem, task_named
 from argus.dsl.transform import to_core
@@ -21,6 +22,7 @@ from argus.tools.search import search_knowledge
 
 MEASURED = "hopper-gemm-bf16-4096.json"  # the enumerated space
 RANDOM = "hopper-gemm-bf16-4096-random.json"  # drawn at random from a larger one
+SEARCHED = "hopper-gemm-bf16-4096-searched.json"  # drawn from all of it, and what searches in all of it asked for
 
 
 def stored_times(name: str = MEASURED) -> TimeTable:
@@ -30,6 +32,13 @@ def stored_times(name: str = MEASURED) -> TimeTable:
         FileNotFoundError: If there is none.
     """
     return TimeTable.model_validate_json((files("argus.evals") / "data" / name).read_bytes())
+
+
+def merged(tables: Sequence[TimeTable]) -> TimeTable:
+    """All entries in one table; of a kernel measured twice the later counts, and draws are the last table's alone."""
+    first, last = tables[0], tables[-1]
+    entries = [e.model_copy(update={"drawn": e.drawn and table is last}) for table in tables for e in table.entries]
+    return first.model_copy(update={"entries": tuple(entries), "draw": last.draw})
 
 
 def problem_of(table: TimeTable) -> Problem:
@@ -54,26 +63,34 @@ class StoredToolbox:
     """The tools of a replay: what was compiled and measured before is told again, what was not is refused.
 
     Tests ran where the kernel was timed; invariants are checked anew.
+
+    Args:
+        table: What was measured.
+        checks: Reports by kernel text, shared by replays.
     """
 
-    def __init__(self, table: TimeTable) -> None:
+    def __init__(self, table: TimeTable, checks: dict[str, CheckReport] | None = None) -> None:
         self._known = table.by_sha
+        self._checks = {} if checks is None else checks
         self.asked_in_vain: set[str] = set()
 
     def check_invariants(self, text: str, problem: Problem) -> CheckReport:
-        return check_invariants(text, problem)
+        if text not in self._checks:
+            self._checks[text] = check_invariants(text, problem)
+        return self._checks[text]
 
     async def compile_kernel(self, text: str, problem: Problem, directory: Path) -> CompileResult:
         """The stored report of a kernel.
 
         Raises:
-            ToolchainError: If it was never compiled.
+            KernelError: LIMIT, if it was never measured: the step is spent, and nothing is learned from it.
         """
         sha = hashlib.sha256(text.encode()).hexdigest()
         entry = self._known.get(sha)
         if entry is None:
             self.asked_in_vain.add(sha)
-            raise ToolchainError("this kernel is not among the stored ones")
+            where, message = Span("<kernel>", 1, 1, 1, 1), "this kernel was never timed: a replay cannot tell its time"
+            raise KernelError(Diagnostic(code=Code.LIMIT, message=message, span=where))
         nothing = directory / "kernel.cubin"
         report = stored_report(text, entry, problem)
         return CompileResult(directory=directory, object_path=nothing, asm_path=nothing, report=report, seconds=0.0)

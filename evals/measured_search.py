@@ -1,6 +1,8 @@
 """The offline policy on a GPU's stored times, against random choice and flat TPE from the same schedules.
 
-Every search sees the same measured schedules, all combinations of a few values of each knob, and nothing else.
+Closed, every search sees the same measured schedules and nothing else: all combinations of a few values of each knob.
+Open, the policy may try any schedule, and one that was never measured is a candidate spent in vain; its rivals choose
+from random draws of the whole space, each of which was measured.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from statistics import median
 
 from pydantic import BaseModel
 
+from argus.dsl.diagnostics import CheckReport
 from argus.evals.measured import StoredToolbox
 from argus.evals.tpe import Stored, knobs_of, tpe_search
 from argus.graph.context import Config
-from argus.graph.result import AttemptRecord
+from argus.graph.result import AttemptRecord, RunResult
 from argus.graph.run import optimize
 from argus.graph.timing import StoredExecutor, TimeTable
 
@@ -29,12 +32,20 @@ MARKS = (6, 12, 18, 24, 36, 48, 60)
 
 
 class MeasuredRun(BaseModel, frozen=True):
-    """One search by the policy. `curve` is the best time after each candidate, None while none was valid."""
+    """One search by the policy.
+
+    Attributes:
+        in_vain: Candidates that were never measured.
+        unproved: Candidates with an obligation that is refuted or unknown.
+        curve: The best time after each candidate; None while none was valid.
+    """
 
     seed: int
     time_us: float | None
     peer_ratio: float | None
     candidates: int
+    in_vain: int
+    unproved: int
     rounds: int
     stop_reason: str
     beats: float
@@ -56,6 +67,8 @@ class MeasuredSearchReport(BaseModel, frozen=True):
     """`argus eval search --target sm_90a --json`. Times are measured, in microseconds against one library time.
 
     Attributes:
+        open: Whether the policy could leave the measured schedules.
+        schedules, valid, best_us: Of those that its rivals chose from.
         switches: The run's switches: what the policy did without.
         random_same_us: Median over random searches that tried as many candidates as the policy's median run.
     """
@@ -66,6 +79,7 @@ class MeasuredSearchReport(BaseModel, frozen=True):
     shape: dict[str, int]
     gpu: str
     library_us: float
+    open: bool
     schedules: int
     valid: int
     best_us: float
@@ -89,8 +103,10 @@ class MeasuredSearchReport(BaseModel, frozen=True):
 
         off = [name for name, on in self.switches.items() if not on]
         lines = [
-            f"{self.task} {self.dtype} {'x'.join(map(str, self.shape.values()))} on {self.gpu}: {self.schedules} "
-            f"measured schedules, {self.valid} valid; library {self.library_us:.1f} us, best {told(self.best_us)}",
+            f"{self.task} {self.dtype} {'x'.join(map(str, self.shape.values()))} on {self.gpu}: "
+            + ("the whole space; rivals choose from " if self.open else "")
+            + f"{self.schedules} measured schedules, {self.valid} valid; library {self.library_us:.1f} us, best "
+            f"{told(self.best_us).strip()}",
             f"policy: {len(self.runs)} seeds" + (f", without {', '.join(off)}" if off else ""),
             f"{'candidates':>10}  {'policy us (of library)':>24}  {'random':>24}  {'flat TPE':>24}",
         ]
@@ -100,8 +116,9 @@ class MeasuredSearchReport(BaseModel, frozen=True):
         ]
         for r in self.runs:
             lines.append(
-                f"seed {r.seed}: {told(r.time_us)} after {r.candidates} candidates in {r.rounds} rounds, better than "
-                f"{100 * r.beats:.0f} % of the random searches of that length ({r.stop_reason}; {r.seconds:.0f} s)"
+                f"seed {r.seed}: {told(r.time_us).strip()} after {r.candidates} candidates ({r.in_vain} never timed, "
+                f"{r.unproved} not proved) in {r.rounds} rounds, better than {100 * r.beats:.0f} % of the random "
+                f"searches of that length ({r.stop_reason}; {r.seconds:.0f} s)"
             )
         return "\n".join(lines)
 
@@ -113,6 +130,7 @@ def evaluate_measured_search(
     candidates: int,
     rounds: int,
     seed: int,
+    closed: bool = True,
     config: Config | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> MeasuredSearchReport:
@@ -124,16 +142,21 @@ def evaluate_measured_search(
         candidates: The budget of every search.
         rounds: The policy's rounds.
         seed: Of the first run; the others follow.
+        closed: Whether the policy is held to the table; else its rivals choose among the entries that were drawn.
         config: Switches of the runs.
         progress: Called with how many of how many runs are done.
     """
-    times = [table.time_us(e) for e in table.entries]
+    rivals = [e for e in table.entries if closed or e.drawn]
+    times = [table.time_us(e) for e in rivals]
+    executor, checks = StoredExecutor(table, closed=closed), dict[str, CheckReport]()
     drawn = [_curve(Random(s).sample(times, len(times))) for s in range(RANDOM_SEEDS)]
-    stored = [Stored(knobs_of(e.schedule), t) for e, t in zip(table.entries, times, strict=True)]
+    stored = [Stored(knobs_of(e.schedule), t) for e, t in zip(rivals, times, strict=True)]
     tpe = [tpe_search(stored, candidates, seed + n) for n in range(runs)]
     found: list[MeasuredRun] = []
     for number in range(runs):
-        found.append(_search(table, drawn, (candidates, rounds), seed + number, config or Config()))
+        tools = StoredToolbox(table, checks)
+        result, seconds = _search(executor, tools, (candidates, rounds), seed + number, config or Config())
+        found.append(_run(result, table, drawn, seconds))
         if progress is not None:
             progress(number + 1, runs)
     marks = [m for m in MARKS if m < candidates] + [candidates]
@@ -146,6 +169,7 @@ def evaluate_measured_search(
         shape=table.shape,
         gpu=table.sources[0].gpu,
         library_us=table.reference_us,
+        open=not closed,
         schedules=len(times),
         valid=len(valid),
         best_us=min(valid),
@@ -155,28 +179,32 @@ def evaluate_measured_search(
             Mark(
                 candidates=m,
                 policy_us=_finite(median(_at(r.curve, m) for r in found)),
-                random_us=median(curve[m - 1] for curve in drawn),
+                random_us=median(curve[min(m, len(curve)) - 1] for curve in drawn),
                 tpe_us=_finite(median(_at(curve, m) for curve in tpe)),
             )
             for m in marks
         ),
         median_us=median(t for t in best if t is not None) if None not in best else None,
-        random_same_us=median(curve[max(0, length - 1)] for curve in drawn),
+        random_same_us=median(curve[min(len(curve), max(1, length)) - 1] for curve in drawn),
         runs=tuple(found),
     )
 
 
 def _search(
-    table: TimeTable, drawn: Sequence[Sequence[float]], budget: tuple[int, int], seed: int, config: Config
-) -> MeasuredRun:
-    """One search with so many candidates in so many rounds."""
-    began, (candidates, rounds) = time.perf_counter(), budget
+    executor: StoredExecutor, tools: StoredToolbox, budget: tuple[int, int], seed: int, config: Config
+) -> tuple[RunResult, float]:
+    """One search with so many candidates in so many rounds, and its seconds."""
+    began, (candidates, rounds), table = time.perf_counter(), budget, executor.table
     with tempfile.TemporaryDirectory() as folder:
         result = optimize(
             table.task, shape=table.shape, dtype=table.dtype, target=table.target, rounds=rounds,
-            candidates=candidates, seed=seed, out=Path(folder) / "run", toolbox=StoredToolbox(table), track=False,
-            executor=StoredExecutor(table), config=config,
+            candidates=candidates, seed=seed, out=Path(folder) / "run", toolbox=tools, track=False,
+            executor=executor, config=config,
         )  # fmt: skip
+    return result, time.perf_counter() - began
+
+
+def _run(result: RunResult, table: TimeTable, drawn: Sequence[Sequence[float]], seconds: float) -> MeasuredRun:
     tried = [a for a in result.attempts if a.parent is not None]
     best = next((a for a in result.attempts if a.id == result.best), None)
     curve = _curve([a.time_us if a.status == "valid" else None for a in tried])
@@ -184,16 +212,18 @@ def _search(
     us = best.time_us if best else None
     rivals = [c[last] for c in drawn]
     return MeasuredRun(
-        seed=seed,
+        seed=result.seed,
         time_us=us,
         peer_ratio=table.reference_us / us if us else None,
         candidates=len(tried),
+        in_vain=sum(a.status == "rejected" for a in tried),
+        unproved=sum(a.status in ("refuted", "unknown") for a in tried),
         rounds=max((a.round for a in result.attempts), default=0),
         stop_reason=result.stop_reason,
         beats=sum(us is not None and us < r for r in rivals) / len(rivals),
         techniques=_path(result.attempts, result.best),
         curve=tuple(_finite(x) for x in curve),
-        seconds=time.perf_counter() - began,
+        seconds=seconds,
     )
 
 

@@ -72,16 +72,21 @@ class FileExecutor:
 
 @dataclass(frozen=True, slots=True)
 class StoredExecutor:
-    """Answers from a table; what that does not hold is asked of another, or left unmeasured."""
+    """Answers from a table; what that does not hold is asked of another, or left unmeasured.
+
+    Attributes:
+        closed: Whether steps that lead outside the table are not eligible at all.
+    """
 
     table: TimeTable
     rest: Executor | None = None
+    closed: bool = True
     timing: Timing = "stored"
 
     @property
     def schedules(self) -> frozenset[str] | None:
-        """Names of the only schedules with times; None where another measures the rest."""
-        if self.rest is not None:
+        """Names of the only schedules that may be tried; None where all may."""
+        if self.rest is not None or not self.closed:
             return None
         return frozenset(schedule_sha(e.schedule) for e in self.table.entries)
 

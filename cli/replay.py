@@ -69,7 +69,7 @@ class Kept:
 def replay_run(folder: Path, record: RunRecord) -> Replay:
     """Judge every valid kernel of a run again, with an empty cache.
 
-    Measured times are left alone: a clock never shows the same twice.
+    Measured times and the tests beside them are left alone: a clock never shows the same twice.
 
     Raises:
         ToolchainError: If no compiler can be had at all; trouble with one kernel is that kernel's line.
@@ -103,20 +103,22 @@ async def _replayed(tools: Toolbox, home: Path, record: RunRecord, scratch: Path
     if kept.attempt is None or kept.attempt.kernel_sha != sha(text):
         return ReplayLine(id=number, same=False, note="kernel.py is not the kernel that the run judged")
     scratch.mkdir()
-    again = await judge(text, tools, problem_of(record.task), scratch, checking=record.config.tags)
+    measured = kept.attempt.time_kind == "measured"
+    again = await judge(text, tools, problem_of(record.task), scratch, checking=record.config.tags, measured=measured)
     found = tuple(differences(kept, again, _model(scratch / MANIFEST, Manifest)))
     return ReplayLine(id=number, same=not found, note="; ".join(found) or _summary(again))
 
 
 def differences(kept: Kept, again: Judgement, built: Manifest | None) -> Iterator[str]:
     """What is not as it was: verdicts, compiled code, tests, estimate."""
-    if again.status != "valid":
+    if again.status not in ("valid", "pending"):
         reason = again.messages[0].splitlines()[0] if again.messages else ""
         yield f"now {again.status}" + (f": {reason}" if reason else "")
     if (was := _verdicts(kept.check)) != (now := _verdicts(again.check)):
         yield f"verdicts: {was}, now {now}"
     yield from _object_differences(kept, again, built)
-    yield from _test_differences(kept.tests, again.tested)
+    if again.status != "pending":  # else tests and time are a GPU's, and not repeated here
+        yield from _test_differences(kept.tests, again.tested)
     if kept.attempt is not None and kept.attempt.time_kind == "estimated":
         was_us, now_us = _estimate(kept.report), _estimate(again.report)
         if was_us is None or now_us is None or not math.isclose(was_us, now_us, rel_tol=1e-9):

@@ -35,7 +35,7 @@ def _bars(run: RunData) -> Html | None:
                 "div",
                 h("span", h("b", judged.attempt.id), f" {judged.name}", class_="who"),
                 bar,
-                h("span", timed(judged.attempt.time_us), class_="n"),
+                h("span", timed(judged.attempt.time_us, judged.attempt.time_kind), class_="n"),
                 class_="barrow",
             )
         )

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from argus.agents.attempt import Attempt
 from argus.dsl.codegen.artifact import FILES, MANIFEST, Manifest
+from argus.dsl.codegen.nvcc import CudaManifest
 from argus.dsl.diagnostics import CheckReport
 from argus.dsl.kernels import Problem
 from argus.graph.context import problem_of
@@ -171,8 +172,16 @@ class _Reader:
             change=change,
             check=self._model(home / "check.json", CheckReport),
             tests=self._model(home / "tests.json", TestReport),
-            manifest=self._model(home / MANIFEST, Manifest),
+            manifest=self._manifest(home / MANIFEST),
         )
+
+    def _manifest(self, path: Path) -> Manifest | None:
+        """None for a kernel of another target as well, whose manifest is another model."""
+        try:
+            CudaManifest.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            return self._model(path, Manifest)
+        return None
 
     def rows(self, table: str) -> tuple[Mapping[str, Any], ...]:
         path = RunFolder(self.folder).episodes

@@ -9,21 +9,21 @@ from argus.dsl.layout.affine import TRUE, Affine, ge, negation, product
 from argus.dsl.tags.access import bytes_of
 from argus.dsl.tags.context import Context, Oracle
 from argus.dsl.tags.views import Outside, root
+from argus.dsl.targets.atoms import ATOMS
+from argus.dsl.targets.limits import LIMITS
 
 OFFSET_LIMIT = 2**31  # the buffer instructions take unsigned 32-bit offsets; half of that keeps signed arithmetic safe
 
 
 def resources(cx: Context) -> dict[str, object]:
     """LDS bytes of a block and accumulator registers of a lane."""
-    accumulators = sum(
-        n.value.m * n.value.n // (64 * cx.kernel.waves)
-        for n in walk_body(cx.kernel.body)
-        if isinstance(n, Assign) and isinstance(n.value, MmaAcc)
-    )
+    made = [n.value for n in walk_body(cx.kernel.body) if isinstance(n, Assign) and isinstance(n.value, MmaAcc)]
+    lanes = LIMITS[cx.kernel.target].lanes
+    accumulators = sum(a.m * a.n // (lanes * ATOMS[a.atom].waves * a.grid[0] * a.grid[1]) for a in made)
     return {
         "lds_bytes": sum(bytes_of(cx, name) for name in cx.types.buffers),
         "accumulator_registers": accumulators,
-        "threads": cx.threads,
+        "threads": lanes * cx.kernel.waves,
     }
 
 

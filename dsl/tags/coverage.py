@@ -41,7 +41,7 @@ def coverage(cx: Context, blocks: Blocks, finals: Sequence[State], tiles: Sequen
     for ensures in cx.kernel.ensures:
         obligation = cx.registry.get("coverage", -1, ensures.tensor)
         obligation.raise_tier("affine")
-        reasons = [s.lost for s in finals if s.lost]
+        reasons = [s.lost for s in finals if s.lost] or ([] if finals else ["no path reaches the end of the kernel"])
         if outside:
             reasons.append("a store outside the loop over tiles runs once for each persistent block")
         for reason in reasons:

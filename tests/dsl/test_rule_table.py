@@ -275,7 +275,8 @@ TRANSFER: dict[str, tuple[Callable[..., Any], str]] = {
         (nothing, "direct copy: as it should be", (
             "memory.Buffer.commit", "memory.Buffer.wait", "transfer.copy_shared", "analysis.copy_async",
         )),
-        (nothing, "gemm_single", ("analysis.mma_into", "state.State.assume")),
+        (nothing, "gemm_single", ("analysis.mma_into",)),
+        (nothing, "reuse: no barrier after the last trip", ("state.State.assume",)),
         (nothing, "split sum: as it should be", ("analysis.atomic_add", "analysis.split_range")),
         (unknown, "gemm_single", ("analysis.load", "analysis.operand")),
         (unknown, "attention/full-64", (

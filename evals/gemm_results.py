@@ -187,7 +187,8 @@ def table(results: Results, form: Format = "text") -> str:
 
 
 def _head(results: Results, entries: Sequence[Measured]) -> str:
-    device = next((r.device for r in results.results if r.device), {})
+    known = [r.device for r in results.results if r.device]
+    device = known[0] if known else {}
     runs = max((len(m.runs) for m in entries), default=1)
     said = "median [95 %]" if runs == 1 else f"median of {runs} runs [their range]"
     return (

@@ -42,7 +42,7 @@ def chosen(sizes: Mapping[str, int], dtype: str) -> HopperGemmSchedule | None:
 
 @cache
 def _table() -> Table:
-    return Table.model_validate_json(resources.files(__package__).joinpath(FILE).read_text("utf-8"))
+    return Table.model_validate_json(resources.files("argus.dsl.kernels").joinpath(FILE).read_text("utf-8"))
 
 
 def write(path: Path, measured: str, choices: Sequence[Choice]) -> None:

@@ -120,6 +120,11 @@ def test_the_markdown_table_has_a_row_for_the_best_kernel_of_each_shape() -> Non
     assert len(rows) - 1 == len(best(measured(found)))
 
 
+def test_the_readme_s_table_is_what_was_measured() -> None:
+    printed = table(read_results(RESULTS / "h200-gemm-2026-11-29-three-runs.json"), "markdown")
+    assert printed in (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+
 def test_the_table_of_choices_is_what_the_survey_measured(tmp_path: Path) -> None:
     name, found = choices(read_results(RESULTS / "h200-gemm-2026-11-29-survey.json"))
     hopper_table.write(tmp_path / "table.json", name, found)

@@ -149,14 +149,15 @@ def staged_copy(X: f32[r:R, c:64], Y: f32[r:R, c:64]):
         ),
         Construct(
             words=("copy_async",),
-            form='copy_async(dst, src, via="cp" | "tma")',
+            form='copy_async(dst, src, via="cp" | "tma", across="cluster")',
             brief='global to shared, later; "dma" on gfx942, "tma" and "cp" on sm_90a',
             meaning=(
                 "Starts a copy and goes on. `via` says how, and need not on gfx942: `dma` fills 256 contiguous "
                 "bytes of LDS a wave instruction; "
                 "`cp` and `tma` (sm_90a) are cp.async and the tensor memory accelerator, which also copies shared"
                 " to global. Copies of `dma` and `cp` join the wave's open group; `tma` copies complete on an "
-                "mbar."
+                'mbar. With `across="cluster"` the blocks of a pair make the copy together: each reads half of it '
+                "from memory, and to each it is the whole copy; the front end refuses it unless both ask for the same."
             ),
             obligations="`wait`: nothing touches the cells before the copy has arrived; sizes and alignment.",
             example="""

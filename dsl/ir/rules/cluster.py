@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 from argus.dsl.diagnostics import Code, Diagnostic
 from argus.dsl.ir.divides import Multiples, divisor
@@ -90,6 +90,7 @@ def _of(value: Any) -> frozenset[str]:  # noqa: ANN401 - fields of any node
             e: Expr = value
             return frozenset(variables(e))
         case tuple():
-            return frozenset[str]().union(*map(_of, value))
+            inner = cast("tuple[object, ...]", value)
+            return frozenset[str]().union(*map(_of, inner))
         case _:
             return frozenset()

@@ -9,6 +9,7 @@ the first eight columns, then of the next.
 from __future__ import annotations
 
 from argus.dsl.ir import MmaAcc, MmaInto, Operand, Ref
+from argus.dsl.ir.shapes import base
 from argus.dsl.layout import Accumulator, OperandMap
 from argus.dsl.lower.errors import unsupported
 from argus.dsl.lower.facts import constant, resolve
@@ -60,7 +61,7 @@ def operand(ctx: Context, target: str, node: Operand) -> None:
         raise unsupported(
             node, "operands from registers are not lowered for sm_90a yet", "read them from shared memory"
         )
-    if _root(node.src) not in ctx.types.buffers:
+    if base(node.src).name not in ctx.types.buffers:
         raise unsupported(node, "operands from global memory are not lowered for sm_90a yet", "stage them in shared")
     view = shared_view(node.src, ctx.types.buffers)
     demand_hardware(ctx, node, view)
@@ -72,23 +73,23 @@ def operand(ctx: Context, target: str, node: Operand) -> None:
     down, across = part(kind.map.acc)
     row, column = warp_origin(ctx, kind.map.acc)
     # Matrices of A alternate along rows first, those of B along k.
-    start, inner, half = (row, "lane % 16", "lane / 16")
+    origin, inner, half = (row, "lane % 16", "lane / 16")
     count, rows = down, M
     if node.side == "b":
-        start, inner, half = (column, "(lane / 16 * 8 + lane % 8)", "lane / 8 % 2")
+        origin, inner, half = (column, "(lane / 16 * 8 + lane % 8)", "lane / 8 % 2")
         count, rows = across // 2, 2 * N
     pitch, chunk = row_bytes(view.buffer), (first + K * step) // CHUNK
-    at = ctx.out.named("uint32_t", f"{node.side}_row", f"({start} + {inner}) * {pitch}")
+    at = ctx.out.named("uint32_t", f"{node.side}_row", f"({origin} + {inner}) * {pitch}")
     moved = permuted(view, "lane % 8")
     place = f"({chunk} + {half})" if not moved else f"(({chunk} + {half}) ^ {moved})"
     k = ctx.out.named("uint32_t", f"{node.side}_chunk", f"{place} * 16")
     name = c_name(target)
     ctx.registers[target] = Registers(name, kind, packed=True, atoms=count, count=QUAD)
     ctx.out.array("uint32_t", name, count, QUAD)
-    base = ctx.out.named("uint32_t", f"{c_name(view.name)}_at", address(ctx, view.name, view.offset))
+    start = ctx.out.named("uint32_t", f"{c_name(view.name)}_at", address(ctx, view.name, view.offset))
     ctx.out.add("#pragma unroll")
     with ctx.out.scope(f"for (int i = 0; i < {count}; ++i)"):
-        ctx.out.add(f"load_matrices({name}[i], {base} + {at} + i * {rows * pitch} + {k});")
+        ctx.out.add(f"load_matrices({name}[i], {start} + {at} + i * {rows * pitch} + {k});")
     ctx.functions[f"mma.sync {view.buffer.dtype}"] = mma_sync_function(view.buffer.dtype)
 
 
@@ -106,9 +107,3 @@ def mma_into(ctx: Context, node: MmaInto) -> None:
         with ctx.out.scope(f"for (int j = 0; j < {across}; ++j)"):
             d = f"{acc.name}[i * {across} + j]"
             ctx.out.add(f"mma_m16n8k16_{a.type.dtype}({d}, {a.name}[i], {b.name}[j / 2] + j % 2 * 2);")
-
-
-def _root(view: object) -> str:
-    while not isinstance(view, Ref):
-        view = getattr(view, "src")  # noqa: B009 - every view but a name has one
-    return view.name

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from . import child
 
@@ -46,9 +46,9 @@ def main(bundle: Path, arguments: list[str] | None = None) -> int:
 
 
 def _child(bundle: Path, files: Path) -> int:
-    entry = json.loads((files / "entry.json").read_text("utf-8"))
+    entry: Any = json.loads((files / "entry.json").read_text("utf-8"))
     if isinstance(entry, list):
-        _survey_child(bundle, files, entry)
+        _survey_child(bundle, files, cast("list[dict[str, Any]]", entry))
     try:
         found = child.run(entry, bundle)
     except Exception as error:

@@ -149,7 +149,7 @@ def staged_copy(X: f32[r:R, c:64], Y: f32[r:R, c:64]):
         ),
         Construct(
             words=("copy_async",),
-            form='copy_async(dst, src, via="cp" | "tma", across="cluster")',
+            form='copy_async(dst, src, via="cp" | "tma")',
             brief='global to shared, later; "dma" on gfx942, "tma" and "cp" on sm_90a',
             meaning=(
                 "Starts a copy and goes on. `via` says how, and need not on gfx942: `dma` fills 256 contiguous "

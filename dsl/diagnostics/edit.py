@@ -11,16 +11,18 @@ from argus.dsl.diagnostics.span import Span
 
 
 class Edit(BaseModel, frozen=True):
-    """`new` instead of the text at `span`, or as a line of its own before or after the span's lines."""
+    """`new` instead of the text at `span`, or as a line of its own before or after its lines; or these deleted."""
 
     span: Span
     new: str
-    where: Literal["instead", "before", "after"] = "instead"
+    where: Literal["instead", "before", "after", "delete"] = "instead"
 
     def place(self, lines: list[str]) -> tuple[Span, str]:
         """The range to delete, which may be empty, and what to put there."""
         if self.where == "instead":
             return self.span, self.new
+        if self.where == "delete":
+            return Span(self.span.file, self.span.line, 1, self.span.end_line + 1, 1), ""
         line = lines[self.span.line - 1]
         indent = line[: len(line) - len(line.lstrip())]
         at = self.span.line if self.where == "before" else self.span.end_line + 1
@@ -46,6 +48,6 @@ def apply(edits: Iterable[Edit], text: str) -> str:
         if span.line > len(lines):
             lines.append(new)
             continue
-        head, tail = lines[span.line - 1][: span.col - 1], lines[span.end_line - 1][span.end_col - 1 :]
-        lines[span.line - 1 : span.end_line] = [head + new + tail]
+        last = lines[span.end_line - 1][span.end_col - 1 :] if span.end_line <= len(lines) else ""
+        lines[span.line - 1 : span.end_line] = [lines[span.line - 1][: span.col - 1] + new + last]
     return "".join(lines)

@@ -22,9 +22,9 @@ CANDIDATES: Mapping[FixClass, tuple[Candidates, ...]] = {
     "missing wait": (sync.waits, sync.batches),
     "missing fence": (sync.fences,),
     "phase aliasing": (sync.phases, sync.participants, sync.arrivals),
-    "stage off by n": (views.indices, counts.guards, views.rows, views.groups),
+    "stage off by n": (views.indices, counts.guards, views.rows, views.groups, views.names_of_memory),
     "k incomplete": (counts.loops, views.indices),
-    "operand transposed": (views.orientation, views.rows),
+    "operand transposed": (views.orientation, views.names_of_memory, views.rows),
     "lane map": (views.packs,),
     "swizzle mismatch": (views.swizzles,),
     "bounds guard": (counts.grid, counts.pads, counts.guards),
@@ -32,9 +32,14 @@ CANDIDATES: Mapping[FixClass, tuple[Candidates, ...]] = {
 }
 # Before these, where the kind of obligation tells more.
 FIRST: Mapping[tuple[str, FixClass | None], tuple[Candidates, ...]] = {
-    ("coverage", None): (views.rows, views.groups, counts.grid),
+    ("coverage", None): (counts.repeated, views.rows, views.groups, counts.grid),
+    ("completeness", None): (counts.repeated, counts.loops),
+    ("conformity", None): (views.indices, views.orientation, views.names_of_memory),
+    ("wait", "stage off by n"): (counts.repeated,),
+    ("bounds", "bounds guard"): (views.rows, views.indices),
     ("epilogue", "stage off by n"): (views.rows, views.groups),
     ("deadlock", None): (sync.arrivals,),
+    ("deadlock", "stage off by n"): (sync.arrivals,),
 }
 
 

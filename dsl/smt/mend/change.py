@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from argus.dsl.diagnostics import Edit, Span
-from argus.dsl.ir import Elect, Kernel, Node, Role, Stmt
+from argus.dsl.ir import Elect, For, Kernel, Node, Role, Stmt
 from argus.dsl.ir.printer import show_statement
 from argus.dsl.ir.rewrite import map_children, walk, walk_body
 from argus.dsl.ir.show_value import show_value
@@ -58,6 +58,15 @@ def after(kernel: Kernel, stmt: Stmt, added: Stmt) -> Change:
     return Change(_put(kernel, last, (last, added)), (edit,), f"{_text(added)} after line {end}")
 
 
+def without(kernel: Kernel, stmt: Stmt) -> Change | None:
+    """A statement left out; None if it shares its line, or leaves an empty block."""
+    siblings = next(body for body in bodies(kernel) if any(s is stmt for s in body))
+    if len(siblings) == 1 or len(_on_its_line(kernel, stmt)) > 1 or hasattr(stmt, "body"):
+        return None
+    edit = Edit(span=stmt.span, new="", where="delete")
+    return Change(_put(kernel, stmt, ()), (edit,), f"line {stmt.span.line} deleted: {_text(stmt)}")
+
+
 def _on_its_line(kernel: Kernel, stmt: Stmt) -> list[Stmt]:
     """`a, b = x, y` is two statements."""
     siblings = next(body for body in bodies(kernel) if any(s is stmt for s in body))
@@ -86,18 +95,21 @@ def own_nodes(stmt: Stmt) -> Iterator[Node]:
         yield from walk(stmt)
 
 
-def statement_at(body: tuple[Stmt, ...], span: Span) -> Stmt | None:
-    """The innermost statement that holds a place of the text.
+def statements_at(body: tuple[Stmt, ...], span: Span) -> list[Stmt]:
+    """The statements that hold a place of the text, before which something may be put, likeliest first.
 
-    Not entered are unrolled loops, which are one phase of access, and what one lane runs, which meets nobody.
+    That is the innermost one outside unrolled loops, which mostly are one phase of access, and then those within them.
+    What one lane runs is not entered: there it meets nobody.
     """
-    for stmt in body:
-        if any(node.span == span for node in walk_body((stmt,))):
-            if getattr(stmt, "kind", "") == "unroll" or isinstance(stmt, Elect):
-                return stmt
-            inner = (*cast("Any", getattr(stmt, "body", ())), *cast("Any", getattr(stmt, "orelse", ())))
-            return statement_at(inner, span) or stmt
-    return None
+    held: list[Stmt] = []
+    unrolled = False
+    while (stmt := next((s for s in body if any(n.span == span for n in walk(s))), None)) is not None:
+        held = [*held, stmt] if unrolled else [stmt]
+        unrolled |= isinstance(stmt, For) and stmt.kind == "unroll"
+        if isinstance(stmt, Elect):
+            break
+        body = (*cast("Any", getattr(stmt, "body", ())), *cast("Any", getattr(stmt, "orelse", ())))
+    return held
 
 
 def role_of(kernel: Kernel, stmt: Stmt) -> Role | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import cast
 
 from argus.dsl.diagnostics import Counterexample
@@ -24,8 +25,8 @@ from argus.dsl.ir import (
     View,
 )
 from argus.dsl.ir.rewrite import walk_body
-from argus.dsl.layout import Const, Expr, Op, OpKind, Var
-from argus.dsl.smt.mend.change import Change, instead
+from argus.dsl.layout import ZERO, Const, Expr, Op, OpKind, Var
+from argus.dsl.smt.mend.change import Change, bodies, instead, without
 from argus.dsl.targets.atoms import ATOMS
 
 
@@ -38,6 +39,8 @@ def loops(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
             yield instead(kernel, [(loop, replace(loop, bounds=(loop.bounds[0], Const(steps))))])
     ranges = [n for n in all_of if n.kind == "range"]
     for loop in ranges:
+        if loop.bounds[0] != ZERO:
+            yield instead(kernel, [(loop, replace(loop, bounds=(ZERO, loop.bounds[1])))])
         for stop in _rounded(loop.bounds[1]):
             yield instead(kernel, [(loop, replace(loop, bounds=(loop.bounds[0], stop)))])
     for loop in ranges:
@@ -61,6 +64,15 @@ def grid(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
                 counts = (*block.counts[:i], new, *block.counts[i + 1 :])
                 yield instead(kernel, [(block, replace(block, counts=counts))])
     yield from loops(kernel, found)
+
+
+def repeated(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
+    """Of two equal statements in a row one left out; those at the counterexample first."""
+    pairs = [(a, b) for body in bodies(kernel) for a, b in pairwise(body) if a == b]
+    for _, second in sorted(pairs, key=lambda p: p[0].span.line != found.consumer.line):
+        change = without(kernel, second)
+        if change is not None:
+            yield change
 
 
 def guards(kernel: Kernel, found: Counterexample) -> Iterator[Change]:

@@ -10,7 +10,7 @@ from argus.dsl.diagnostics import Counterexample
 from argus.dsl.ir import Arrive, AwaitPhase, Barrier, Commit, CopyAsync, Fence, Kernel, MBar, MmaWait, Role, Stmt, Wait
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
-from argus.dsl.smt.mend.change import Change, after, before, bodies, instead, role_of, statement_at
+from argus.dsl.smt.mend.change import Change, after, before, bodies, instead, role_of, statements_at
 from argus.dsl.smt.mend.views import moved, shifted
 
 
@@ -117,5 +117,6 @@ def _commits(kernel: Kernel) -> Iterator[Change]:
 def _places(kernel: Kernel, found: Counterexample) -> list[Stmt]:
     """The statements of both accesses, the consumer's first."""
     spans = [found.consumer, *([] if found.other is None else [found.other.span])]
-    held = (statement_at(kernel.body, span) for span in spans)
-    return list({id(stmt): stmt for stmt in held if stmt is not None}.values())
+    held = [statements_at(kernel.body, span) for span in spans]
+    likeliest = [s[0] for s in held if s]
+    return list({id(stmt): stmt for stmt in (*likeliest, *(s for inner in held for s in inner))}.values())

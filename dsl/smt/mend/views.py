@@ -17,6 +17,7 @@ from argus.dsl.ir import (
     CopyAsync,
     For,
     Kernel,
+    Load,
     MmaInto,
     Node,
     Operand,
@@ -50,19 +51,41 @@ def indices(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
     lines = _lines(kernel, found)
     groups = [group for group in _groups(kernel) if len(group) > 1]
     yield from _alike(kernel, groups, lines)
-    for site in (s for group in _groups(kernel) for s in group if s.node.span.line in lines):
+    near = [s for group in _groups(kernel) for s in group if s.node.span.line in lines]
+    yield from _moduli(kernel)
+    for site in near:
         for expr in shifted(site.expr):
             yield instead(kernel, [(site.node, site.put(expr))])
+    for site in near:
+        for old in names(site.expr) & _loop_variables(kernel).keys():
+            for new in _loop_variables(kernel):
+                if new != old:
+                    yield instead(kernel, [(site.node, site.put(_renamed(site.expr, old, new)))])
 
 
 def orientation(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
     """Block indices on the axes where the other views have them; views turned over; operands swapped."""
     lines = _lines(kernel, found)
     yield from _crossed(kernel, lines)
-    stores = [n.view for n in walk_body(kernel.body) if isinstance(n, Store) and n.span.line in lines]
-    for view in stores:
+    near = [n for n in walk_body(kernel.body) if n.span.line in lines]
+    turned = [n.view if isinstance(n, Store | Load) else n.src for n in near if isinstance(n, Store | Load | Operand)]
+    for view in turned:
         yield instead(kernel, [(view, view.src if isinstance(view, Transposed) else Transposed(src=view))])
     yield from _swapped(kernel)
+
+
+def names_of_memory(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
+    """Another tensor of the same type, or another buffer of the same shape; near the counterexample first."""
+    lines = _lines(kernel, found)
+    tensors = {p.name: (p.dtype, len(p.shape)) for p in kernel.params if isinstance(p, TensorParam)}
+    assigned = [n for n in walk_body(kernel.body) if isinstance(n, Assign) and isinstance(n.value, Shared)]
+    kinds: dict[str, object] = {**tensors, **{n.targets[0]: n.value for n in assigned}}
+    outputs = {e.tensor for e in kernel.ensures}
+    places = [n for n in walk_body(kernel.body) if isinstance(n, Ref) and n.name in kinds]
+    for ref in sorted(places, key=lambda r: lines.index(r.span.line) if r.span.line in lines else len(lines)):
+        for name, kind in kinds.items():
+            if name != ref.name and kind == kinds[ref.name] and (name in outputs) == (ref.name in outputs):
+                yield instead(kernel, [(ref, replace(ref, name=name))])
 
 
 def rows(kernel: Kernel, found: Counterexample) -> Iterator[Change]:
@@ -132,6 +155,18 @@ def _groups(kernel: Kernel) -> Iterator[list[_Site]]:
         yield [
             site for _, n in nodes if isinstance(n, TileAt) for site in _tile(n) if names(site.expr) & loops.keys()
         ]  # fmt: skip
+
+
+def _moduli(kernel: Kernel) -> Iterator[Change]:
+    """Stages counted modulo how many there are."""
+    assigned = [n for n in walk_body(kernel.body) if isinstance(n, Assign) and isinstance(n.value, Shared)]
+    stages = {n.targets[0]: n.value.shape[0] for n in assigned if isinstance(n.value, Shared)}
+    for node in walk_body(kernel.body):
+        match node:
+            case At(src=Ref(name=name), index=Op("%", (inner, Const(modulus)))) if stages.get(name, modulus) != modulus:
+                yield instead(kernel, [(node, replace(node, index=Op("%", (inner, Const(stages[name])))))])
+            case _:
+                pass
 
 
 def _alike(kernel: Kernel, groups: Iterable[list[_Site]], lines: list[int]) -> Iterator[Change]:

@@ -118,6 +118,30 @@ SLIPS = {
         "block(M // 64",
         "block(cdiv(M, 64), cdiv(N, 64)) instead of block(M // 64, cdiv(N, 64)) at line 5",
     ),
+    "stored twice": Slip(
+        "start_single_stage",
+        "    store(C.tile(64, 64)[bm, bn], acc)\n",
+        "    store(C.tile(64, 64)[bm, bn], acc)\n" * 2,
+        "line 20 deleted: store(C.tile(64, 64)[bm, bn], acc)",
+    ),
+    "first trip left out": Slip(
+        "start_single_stage",
+        "range(cdiv(K, 32))",
+        "range(1, cdiv(K, 32))",
+        "for kt in range(cdiv(K, 32)) instead of for kt in range(1, cdiv(K, 32)) at line 8",
+    ),
+    "wrong buffer": Slip(
+        "start_single_stage",
+        'Bs.operand("b", acc, ks)',
+        'As.operand("b", acc, ks)',
+        "Bs instead of As at line 15",
+    ),
+    "stage count": Slip(
+        "guarded_prefetch",
+        "store(As[(kt + 1) % 2]",
+        "store(As[(kt + 1) % 1]",
+        "As[(kt + 1) % 2] instead of As[(kt + 1) % 1] at line 13",
+    ),
     "grid of the tile": Slip(
         "start_single_stage",
         "block(cdiv(M, 64)",
@@ -363,3 +387,5 @@ def test_edits_are_applied_from_the_end_and_new_lines_are_indented_like_their_ne
         Edit(span=Span("f", 3, 5, 3, 9), new="y()", where="after"),
     )
     assert apply(edits, text) == "if a:\n    x()\n    b(10)\n    c(2)\n    y()\n"
+    assert apply([Edit(span=Span("f", 2, 5, 2, 9), new="", where="delete")], text) == "if a:\n    c(2)\n"
+    assert apply([Edit(span=Span("f", 3, 5, 3, 9), new="", where="delete")], text) == "if a:\n    b(1)\n"

@@ -21,6 +21,7 @@ from argus.dsl.layout import names
 from argus.dsl.layout.affine import Affine, evaluate_affine
 from argus.dsl.smt.claims import falsified
 from argus.dsl.smt.discharge import Witness
+from argus.dsl.smt.effect import EXECUTIONS, without_effect
 from argus.dsl.smt.flow import reaches_output
 from argus.dsl.smt.inputs import integers
 from argus.dsl.smt.reference import outputs
@@ -113,6 +114,8 @@ class Replayer:
             shown = self._ignoring(program, witness)
         if shown is None and obligation.origin == "written":
             shown = self._claimed(obligation, witness, chosen, program)
+        if shown is None and obligation.kind == "completeness" and witness.finding.got == "never":
+            shown = self._unreduced(program, witness)
         if shown is None:
             return None
         return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
@@ -149,6 +152,21 @@ class Replayer:
         element = witness.finding.element
         point = element[0] if element is not None and len(element) == 1 else None
         text = falsified(self.core, obligation.span, program.sizes, blocks, point)
+        return Shown(Policy(), None, text=text) if text else None
+
+    def _unreduced(self, program: Program, witness: Witness) -> Shown | None:
+        """Shown if the coordinate that is never reduced makes no difference to any output."""
+        inputs = self._inputs(program, witness.model)
+        axis, element = witness.finding.component, witness.finding.element
+        if inputs is None or axis is None or element is None or self._grid(program) > SMALL_GRID:
+            return None
+        if self.executions + EXECUTIONS > MOST_EXECUTIONS:
+            return None
+        self.executions += EXECUTIONS
+        try:
+            text = without_effect(self.core, program, inputs, axis, element[0])
+        except (ZeroDivisionError, KernelError):
+            return None
         return Shown(Policy(), None, text=text) if text else None
 
     def _chosen(self, program: Program, block: tuple[int, ...]) -> Blocks:

@@ -340,7 +340,7 @@ class _Store:
                 complete(
                     self.cx, self.state, self.site, fold, over, obligation=self.complete(over.axis), where=where,
                     matters=(in_range,), part=self.cx.part if self.adds else None,
-                    sure=len(value.folds) <= 1,
+                    sure=bool(fold) and len(value.folds) <= 1,
                 )  # fmt: skip
         for axis in sorted({f[0].axis for f in value.folds} - {o.axis for o in self.ensures.over}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")

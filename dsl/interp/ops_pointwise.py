@@ -97,6 +97,10 @@ def cast(w: Wave, node: Cast) -> Frag:
 def coordinate(w: Wave, node: Coordinate) -> Frag:
     """Where in its tensor each element came from; padding has the coordinate it would have."""
     src = read(w, node.src)
+    if node.axis not in src.coords and src.poison is not None:
+        # What was never written came from nowhere.
+        nowhere = np.full(src.data.shape, np.nan)
+        return Frag(nowhere, src.layout, np.ones(src.data.shape, np.bool_), src.axes, "i32", src.coords)
     if node.axis not in src.coords:
         raise unsupported(f"{node.src.name} has no coordinate {node.axis} here", node.span)
     values = src.coords[node.axis]

@@ -85,13 +85,15 @@ class Whole:
 
 def ideal(core: Kernel, ensures: Ensures, inputs: Inputs, sizes: Mapping[str, int]) -> Floats | None:
     """The wanted output; None where this module cannot tell it."""
-    teller = _Teller(core, ensures, inputs, sizes)
-    try:
-        with np.errstate(all="ignore"):
-            teller.body(core.body)
-            return teller.result()
-    except (_Untold, ValueError, KeyError, ZeroDivisionError):
-        return None
+    for first in (False, True):
+        teller = _Teller(core, ensures, inputs, sizes, first)
+        try:
+            with np.errstate(all="ignore"):
+                teller.body(core.body)
+                return teller.result()
+        except (_Untold, ValueError, KeyError, ZeroDivisionError):
+            continue
+    return None
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class _Teller:
     ensures: Ensures
     inputs: Inputs
     sizes: Mapping[str, int]
+    first: bool = False
     values: dict[str, Whole] = field(default_factory=dict[str, Whole])
     stored: Whole | None = None
 
@@ -134,7 +137,7 @@ class _Teller:
                 case MmaInto(acc=acc, a=a, b=b):
                     self.values[acc] = self.plus(self.values[acc], self.product(self.value(a), self.value(b)))
                 case CopyAsync(dst=dst, src=src):
-                    self.values[root(dst)] = self.view(src)
+                    self.fill(root(dst), self.view(src))
                 case Store(view=view, value=value) | AtomicAdd(view=view, value=value):
                     self.store(view, self.value(value))
                 case _:
@@ -144,7 +147,12 @@ class _Teller:
         if root(view) == self.ensures.tensor:
             self.stored = value
         elif root(view) not in self.params:
-            self.values[root(view)] = value
+            self.fill(root(view), value)
+
+    def fill(self, buffer: str, value: Whole) -> None:
+        """A buffer holds what was put there last; or first, where the last makes no sense."""
+        if not (self.first and buffer in self.values):
+            self.values[buffer] = value
 
     def view(self, view: View) -> Whole:
         """All of what a view looks at; a transposed view has the same axes by name."""

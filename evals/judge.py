@@ -93,6 +93,9 @@ def judge(text: str, subject: Subject, *, operator: str = "", sha: str = "") -> 
     obligations = () if report is None else report.obligations
     unproved = [o for o in obligations if o.verdict != "proved"]
     refuted = [o for o in unproved if o.verdict == "refuted"]
+    if not truth and not broken and refuted and all(o.origin == "written" for o in refuted):
+        # What it computes is right, what it says of it is not: the interpreter showed that, too.
+        truth = "; ".join(o.counterexample.replayed for o in refuted if o.counterexample is not None)
     return Judged(
         operator=operator, origin=subject.name, family=subject.family, sha=sha, text=text, verdict=verdict,
         wrong=truth, found=found, broken=broken,

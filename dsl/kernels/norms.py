@@ -117,6 +117,7 @@ def _layernorm(s: NormSchedule) -> Passes:
         "mean = sx / C",
         # Outside the row the deviation is not zero: it must not count.
         [_load(s), "d = mask(x - mean, x.c < C, 0.0)", f'ss += reduce("sum", d * d, "c"{_across(s)})'],
+        "assert_complete(ss, c=range(C))",
         "f = rsqrt(ss / C + eps)",
         [
             _load(s),

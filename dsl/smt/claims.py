@@ -150,6 +150,8 @@ def _counted(
             other, _ = weights[0].get(time, (weight, 0.0))
             if abs(weight - other) > 1e-9 * max(abs(weight), abs(other)):
                 return f"{axis} = {p} weighs {weight:g} in {stmt.x.name}, and {axis} = {probes[0]} weighs {other:g}"
+            if most == 0.0 and extent > 1:
+                return f"{axis} = {p} adds nothing to {stmt.x.name}"
             if most == 2.0:
                 return f"{axis} = {p} alone makes {stmt.x.name} twice what it makes of itself"
     return ""

@@ -153,10 +153,12 @@ CLAIMS: dict[str, tuple[str, str, str, str]] = {
     "equal where it should differ": (
         "rmsnorm", "assert_match(x.c, w.c)\n", "        assert_differ(x.c, w.c)\n", "hold c = 0 and c = 0",
     ),
-    "one more column": ("rmsnorm", 'across="block")\n', "    assert_complete(ss, c=range(C + 1))\n", "c = 1 adds nothing"),
+    "one more column": (
+        "rmsnorm", 'across="block")\n', "    assert_complete(ss, c=range(C + 1))\n", "c = 1 adds nothing",
+    ),
     "the sum of one tile": (
         "rmsnorm", 'across="block")\n',
-        '        t = reduce("sum", x, "c", across="block")\n        assert_complete(t, c=range(C))\n', "c = 512 adds nothing",
+        '        t = reduce("sum", x, "c", across="block")\n        assert_complete(t, c=range(C))\n', "c = 512 adds",
     ),
     "an unused sum": (
         "attention_causal", "assert_complete(s, d=range(64))\n",

@@ -85,6 +85,7 @@ def test_data_that_no_output_uses_are_guarded_by_the_assertion_alone(judged: Mut
     assert "kills 1, 1 beyond the implicit obligations (k-tile 1)" in judged.render()
 
 
+@pytest.mark.slow
 def test_mutants_are_those_of_the_evaluation() -> None:
     found = judge_assertions(KERNEL, check(KERNEL), count=20, seed=1)
     assert found.mutants > 10

@@ -20,6 +20,9 @@ Kernels are written in a small tile language with Python's syntax; their text is
 prints this page, `argus docs language --compact` the short form that prompts hold; both come from one table. Tests run
 every example.
 
+A file holds one or more functions marked `@kernel(…)`. `from argus.dsl.lang import *` tells editors the words; then the
+file also needs `from __future__ import annotations`, since `f16[m:M]` is no Python type. Both lines are optional.
+
 **Values.** An *integer* is equal in all lanes: sizes, block indices, loop variables. A *view* is memory and holds no
 data. A *fragment* is data in registers: dtype, shape, axis names and a map from (lane, slot) to coordinates. Shapes,
 dtypes and memory spaces are checked before anything else.

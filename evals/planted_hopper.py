@@ -170,6 +170,16 @@ BUGS: tuple[HopperBug, ...] = (
         ("conformity", "written"), "acc += mma", "copy_async(st.Bs", "stage off by n",
     ),
     HopperBug(
+        "fewer fills than uses", "ring", "for kt in range(cdiv(K, 64)):\n                with r.fill",
+        "for kt in range(K // 64):\n                with r.fill",
+        ("deadlock",), "with r.use", "", "trip counts differ", hangs=True,
+    ),
+    HopperBug(
+        "fewer uses than fills", "ring", "for kt in range(cdiv(K, 64)):\n                with r.use",
+        "for kt in range(K // 64):\n                with r.use",
+        ("completeness",), "copy_async(C", "", "trip counts differ",
+    ),
+    HopperBug(
         "tail of K used but not filled", "by hand",
         "        for kt in range(cdiv(K, 64)):\n            with elect():",
         "        for kt in range(K // 64):\n            with elect():",

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from argus.dsl.diagnostics import Access, Counterexample, FixClass
 from argus.dsl.interp import Fault, FaultKind, Policy
 from argus.dsl.interp.trips import trip_sizes
-from argus.dsl.ir import Kernel
+from argus.dsl.ir import For, Kernel, Role
+from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.smt.replay import Replayer, Shown
 from argus.dsl.tags.obligations import Kind, Obligation
 from argus.dsl.tags.roles.teams import WARP
@@ -31,7 +32,7 @@ CONCERNS: Mapping[FaultKind, tuple[Kind, ...]] = {
     "address": ("init",),
     "write-set": ("coverage", "epilogue"),
 }
-DIFFERENT: tuple[Kind, ...] = ("conformity", "written", "completeness", "epilogue")
+DIFFERENT: tuple[Kind, ...] = ("conformity", "written", "epilogue", "completeness")
 CLASSES: Mapping[FaultKind, FixClass] = {
     "race": "missing barrier", "pending": "missing wait", "proxy": "missing fence", "bounds": "bounds guard",
 }  # fmt: skip
@@ -39,14 +40,26 @@ CLASSES: Mapping[FaultKind, FixClass] = {
 
 def search(core: Kernel, replayer: Replayer, open_: Sequence[Obligation]) -> tuple[Obligation, Counterexample] | None:
     """The first way found in which a kernel goes wrong, and which of the undecided obligations it refutes."""
+    uneven = _uneven(core)
     for sizes, policy in _probes(core):
         found = replayer.probe(sizes, policy)
         if found is None:
             continue
-        obligation = _concerned(found[0].fault, open_)
+        fault = found[0].fault
+        obligation = _concerned(fault, open_, DIFFERENT[::-1] if uneven else DIFFERENT)
         if obligation is not None:
-            return obligation, _counterexample(obligation, *found)
+            counterexample = _counterexample(obligation, *found)
+            if uneven and (fault is None or fault.kind == "deadlock") and counterexample.fix_class is None:
+                counterexample = counterexample.model_copy(update={"fix_class": "trip counts differ"})
+            return obligation, counterexample
     return None
+
+
+def _uneven(core: Kernel) -> bool:
+    """Whether roles have loops that run differently often."""
+    roles = [n for n in walk_body(core.body) if isinstance(n, Role)]
+    loops = [{n.bounds for n in walk_body(r.body) if isinstance(n, For) and n.kind == "range"} for r in roles]
+    return any(bounds != loops[0] for bounds in loops)
 
 
 def _probes(core: Kernel) -> Iterator[tuple[Mapping[str, int], Policy]]:
@@ -61,8 +74,8 @@ def _probes(core: Kernel) -> Iterator[tuple[Mapping[str, int], Policy]]:
             yield one, policy
 
 
-def _concerned(fault: Fault | None, open_: Sequence[Obligation]) -> Obligation | None:
-    kinds = DIFFERENT if fault is None else CONCERNS[fault.kind]
+def _concerned(fault: Fault | None, open_: Sequence[Obligation], of_values: tuple[Kind, ...]) -> Obligation | None:
+    kinds = of_values if fault is None else CONCERNS[fault.kind]
     lines = () if fault is None else [s.line for s in (fault.span, fault.other_span) if s is not None]
 
     def distance(o: Obligation) -> tuple[int, int]:

@@ -414,7 +414,7 @@ class Statements:
         text = "nothing keeps the barrier from completing twice while this waits: it would miss the parity"
         finding = Finding(
             text, span, cx.loops(), producer=arrival.span, fix_class="phase aliasing",
-            fix=f"let line {arrival.span.line} wait for those who wait here",
+            fix=f"wait only in waves that line {arrival.span.line} comes after: those that arrive, or one of elect()",
         )  # fmt: skip
         cx.must(obligation, state, ge(-absolute - 1), "structure", lambda: finding)
 

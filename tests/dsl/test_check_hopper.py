@@ -22,7 +22,18 @@ SCHEDULES = {
     "128x64, nothing kept, rows": HopperGemmSchedule(tile=(128, 64, 64), stages=3, keep=0, group_m=1),
     "128x128, 2 stages": HopperGemmSchedule(tile=(128, 128, 64), stages=2),
     "32x128, operands exchanged": HopperGemmSchedule(tile=(32, 128, 64), stages=4, swap=True),
+    "stores from registers": HopperGemmSchedule(tile=(128, 128, 64), stages=3, leave="direct"),
+    "a block a tile": HopperGemmSchedule(tile=(128, 128, 64), stages=3, persistent=False),
+    "two blocks load together": HopperGemmSchedule(tile=(128, 128, 64), stages=3, cluster=2),
+    "mma.sync": HopperGemmSchedule(engine="mma", tile=(64, 64, 32), stages=3, grid=(2, 2), leave="direct"),
+    "mma.sync through registers": HopperGemmSchedule(
+        engine="mma", tile=(64, 64, 32), stages=2, grid=(2, 2), leave="direct", staging="register"
+    ),
 }
+SLOW = {
+    "128x256, 4 stages", "256x128, 3 stages", "128x192, one epilogue buffer", "128x160, odd chunks",
+    "128x128, 4 stages", "two blocks load together",
+}  # fmt: skip
 QUICK = {
     "stage freed while MMAs read it", "use waits for the completion after", "no proxy fence before the TMA store",
     "bytes of one copy announced", "block ends while its stores are in flight", "last k-step left out",
@@ -33,7 +44,7 @@ def text(schedule: HopperGemmSchedule) -> str:
     return hopper_gemm.text(schedule, make_problem(task_named("gemm"), dtype="bf16", target="sm_90a"))
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else []) for n in SCHEDULES])
 def test_the_family_is_proved(name: str) -> None:
     report = check(text(SCHEDULES[name]))
     assert [o.reason for o in report.obligations if o.verdict != "proved"] == []

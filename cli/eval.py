@@ -37,7 +37,7 @@ Cache = Annotated[Path, typer.Option(help="Folder of compiled kernels: what is t
 
 @app.command()
 def checker(
-    count: Annotated[int, typer.Option(help="Mutants.", min=1)] = 240,
+    count: Annotated[int, typer.Option(help="Mutants.", min=1)] = 1600,
     seed: Seed = 0,
     edits: Annotated[int, typer.Option(help="Edits that make one mutant.", min=1, max=3)] = 1,
     folder: Annotated[

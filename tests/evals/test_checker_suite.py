@@ -20,6 +20,13 @@ from argus.evals.checker import CheckerReport, evaluate_checker, is_fault, save_
 from argus.evals.judge import Judged, Verdict, is_wrong
 from argus.evals.subjects import Subject, family_kernels, subjects
 
+# Of each way to stage, synchronise and compute one kernel that executes fast.
+SLICE = (
+    "gemm/one-wave", "gemm/two-stages", "gemm/drained", "gemm/ring-expanded", "batched", "guarded_prefetch",
+    "gemm_split_k/registers", "gemm_skinny/four-waves", "gemm_grouped/ring", "hopper_gemm/one-consumer-expanded",
+    "norm/softmax-wave", "norm/rmsnorm-block", "reduction/sum-of-rows", "transpose/padded", "elementwise/bias-relu",
+    "moe_up/registers", "moe_down/scatter-registers", "moe_combine/two", "attention_combine/one-part",
+)  # fmt: skip
 MUTANTS = int(os.environ.get("ARGUS_MUTANTS", "150"))
 
 
@@ -145,10 +152,8 @@ def test_the_exit_code_says_whether_the_checker_can_be_trusted(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_no_wrong_mutant_is_proved_and_no_right_one_refuted() -> None:
-    """The promise itself, on a fixed slice; `argus eval checker --count 1600` is the same on more."""
-    report = evaluate_checker(
-        count=MUTANTS, seed=0, kernels=[s for s in subjects() if s.family in ("gemm", "hand-written")]
-    )
+    """The promise itself, on a fixed slice; `argus eval checker` is the same on ten times as many."""
+    report = evaluate_checker(count=MUTANTS, seed=0, kernels=[s for s in subjects() if s.name in SLICE])
     shown = "\n\n".join(
         f"{r.operator} of {r.origin}: {r.verdict}; {r.wrong}\n{r.text}\n{r.found}" for r in report.faults
     )

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 
 from argus.dsl.tags.obligations import TIERS
 from argus.evals.judge import Judged, judge
-from argus.evals.mutation.draw import draw
+from argus.evals.mutation.draw import Draw
 from argus.evals.mutation.operators import ARITHMETIC, OPERATORS
 from argus.evals.subjects import Subject, subjects
 
@@ -184,14 +185,16 @@ def evaluate_checker(
     """
     began = time.perf_counter()
     by_name = {s.name: s for s in (subjects() if kernels is None else kernels)}
-    drawn = draw([(s.name, s.text) for s in by_name.values()], count=count, seed=seed, edits=edits)
-    jobs = [_Job(s.name, s.text) for s in by_name.values()]
-    jobs += [_Job(m.origin, m.text, m.operator, m.sha) for m in drawn.mutants]
+    drawn = Draw([(s.name, s.text) for s in by_name.values()], count=count, seed=seed, edits=edits)
+    jobs = chain(
+        (_Job(s.name, s.text) for s in by_name.values()),
+        (_Job(m.origin, m.text, m.operator, m.sha) for m in drawn),
+    )
     results: list[Judged] = []
     for result in _judged(jobs, by_name, workers):
         results.append(result)
         if progress is not None:
-            progress(len(results), len(jobs))
+            progress(len(results), len(by_name) + count)
     clean = results[: len(by_name)]
     judged = [r for r in results[len(by_name) :] if r.verdict != "refused"]
     return CheckerReport(
@@ -291,13 +294,13 @@ class _Job(NamedTuple):
     sha: str = ""
 
 
-def _judged(jobs: Sequence[_Job], known: Mapping[str, Subject], workers: int) -> Iterator[Judged]:
+def _judged(jobs: Iterable[_Job], known: Mapping[str, Subject], workers: int) -> Iterator[Judged]:
     if workers == 1:
         yield from (_judge(job, known) for job in jobs)
         return
     # Spawned, not forked: the parent may hold threads (a solver's, a test runner's).
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_judge, jobs, chunksize=4)
+        yield from pool.map(_judge, jobs)  # which begins while `jobs` are still being drawn
 
 
 def _judge(job: _Job, known: Mapping[str, Subject] | None = None) -> Judged:

@@ -15,7 +15,7 @@ from argus.dsl import ir
 from argus.dsl.diagnostics import KernelError
 from argus.dsl.ir.canonical import canonical_sha
 from argus.dsl.ir.printer import show
-from argus.dsl.ir.verify import verify
+from argus.dsl.ir.verify import type_problems
 from argus.dsl.transform import to_core
 from argus.evals.mutation.operators import ARITHMETIC, OPERATORS
 from argus.evals.subjects import read
@@ -50,46 +50,66 @@ class Drawn:
 def draw(
     kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: int = 1, only: Sequence[str] = ()
 ) -> Drawn:
+    """All that a `Draw` yields."""
+    drawing = Draw(kernels, count=count, seed=seed, edits=edits, only=only)
+    return Drawn(tuple(drawing), drawing.rejected)
+
+
+class Draw:
     """Distinct, well-formed mutants of named kernel texts, as many of each operator as there are, up to `count`.
 
     Of one kernel and operator come at most `MOST`.
 
-    Args:
-        kernels: Names and texts; mutants that equal one of these are left out.
-        count: Fewer come back when the operators yield fewer.
-        seed: Of the order in which edits are drawn.
-        edits: How many edits make a mutant; it is named after the first. Later ones are of any operator, but for those
-            of arithmetic, and may hide the first one or even undo it.
-        only: The operators; empty: all.
+    Attributes:
+        rejected: How many edits the front end has refused so far.
     """
-    parsed = [(name, read(text)) for name, text in kernels]
-    seen = {canonical_sha(to_core(kernel)) for _, kernel in parsed}
-    random = Random(seed)
-    decks = {name: _shuffled(name, parsed, random) for name in only or OPERATORS}
-    found: list[Mutant] = []
-    made: Counter[tuple[str, str]] = Counter()  # by operator and kernel
-    rejected = 0
-    while decks and len(found) < count:
-        for name in list(decks):
-            if len(found) == count:
-                break
-            mutant = None
-            for origin, first in decks[name]:
-                if made[name, origin] == MOST:
-                    continue
-                candidate = _edited_again(first, edits - 1, random)
-                mutant = _made(name, origin, candidate)
-                rejected += mutant is None
-                if mutant is not None and mutant.sha not in seen:
-                    break
-                mutant = None
-            if mutant is None:
-                del decks[name]
-            else:
-                seen.add(mutant.sha)
-                made[name, mutant.origin] += 1
-                found.append(mutant)
-    return Drawn(tuple(found), rejected)
+
+    def __init__(
+        self, kernels: Sequence[tuple[str, str]], *, count: int, seed: int, edits: int = 1, only: Sequence[str] = ()
+    ) -> None:
+        """Nothing is drawn yet.
+
+        Args:
+            kernels: Names and texts; mutants that equal one of these are left out.
+            count: Fewer come when the operators yield fewer.
+            seed: Of the order in which edits are drawn.
+            edits: How many edits make a mutant; it is named after the first. Later ones are of any operator, but for
+                those of arithmetic, and may hide the first one or even undo it.
+            only: The operators; empty: all.
+        """
+        self.rejected = 0
+        parsed = [(name, read(text)) for name, text in kernels]
+        self._seen = {canonical_sha(to_core(kernel)) for _, kernel in parsed}
+        self._made: Counter[tuple[str, str]] = Counter()  # by operator and kernel
+        self._count, self._edits, self._random = count, edits, Random(seed)
+        self._decks = {name: _shuffled(name, parsed, self._random) for name in only or OPERATORS}
+
+    def __iter__(self) -> Iterator[Mutant]:
+        left = self._count
+        while self._decks:
+            for name in list(self._decks):
+                if not left:
+                    return
+                mutant = self._next(name)
+                if mutant is None:
+                    del self._decks[name]
+                else:
+                    left -= 1
+                    yield mutant
+
+    def _next(self, operator: str) -> Mutant | None:
+        """The next one of an operator; None if there are no more."""
+        for origin, first in self._decks[operator]:
+            if self._made[operator, origin] == MOST:
+                continue
+            candidate = _edited_again(first, self._edits - 1, self._random)
+            mutant = _made(operator, origin, candidate)
+            self.rejected += mutant is None
+            if mutant is not None and mutant.sha not in self._seen:
+                self._seen.add(mutant.sha)
+                self._made[operator, origin] += 1
+                return mutant
+        return None
 
 
 def _shuffled(
@@ -118,10 +138,12 @@ def _edited_again(kernel: ir.Kernel, edits: int, random: Random) -> ir.Kernel:
 
 def _made(operator: str, origin: str, candidate: ir.Kernel) -> Mutant | None:
     """None if the front end or the verifier refuses the text."""
-    text = show(candidate)
     try:
+        core = to_core(candidate)
+        if next(type_problems(core), None) is not None:
+            return None
+        text = show(candidate)
         core = to_core(read(text))
-        verify(core)
     except KernelError:
         return None
     return Mutant(operator, origin, text, canonical_sha(core))

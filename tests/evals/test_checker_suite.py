@@ -62,8 +62,8 @@ def one_wave() -> list[Subject]:
 def test_a_checker_that_proves_everything_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     check = judging.check_kernel
 
-    def gullible(kernel: Kernel, *, contract_sha: str) -> CheckReport:
-        report = check(kernel, contract_sha=contract_sha, replay=False)
+    def gullible(kernel: Kernel, *, contract_sha: str, fixes: bool) -> CheckReport:
+        report = check(kernel, contract_sha=contract_sha, replay=False, fixes=fixes)
         proved = {"verdict": "proved", "counterexample": None, "reason": None}
         return report.model_copy(update={"obligations": tuple(o.model_copy(update=proved) for o in report.obligations)})
 
@@ -87,8 +87,8 @@ def test_a_checker_that_refutes_everything_is_found_out(monkeypatch: pytest.Monk
     )  # fmt: skip
     always = CheckReport(kernel="gemm", target="gfx942", contract_sha="", obligations=(obligation,))
 
-    def stubborn(kernel: Kernel, *, contract_sha: str) -> CheckReport:
-        del kernel, contract_sha
+    def stubborn(kernel: Kernel, *, contract_sha: str, fixes: bool) -> CheckReport:
+        del kernel, contract_sha, fixes
         return always
 
     monkeypatch.setattr(judging, "check_kernel", stubborn)

@@ -62,8 +62,8 @@ def test_the_matrix_counts_expectations_by_verdicts() -> None:
 def test_a_checker_that_proves_everything_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     check = judging.check_kernel
 
-    def gullible(kernel: Kernel, *, contract_sha: str) -> CheckReport:
-        report = check(kernel, contract_sha=contract_sha, replay=False)
+    def gullible(kernel: Kernel, *, contract_sha: str, fixes: bool) -> CheckReport:
+        report = check(kernel, contract_sha=contract_sha, replay=False, fixes=fixes)
         proved = {"verdict": "proved", "counterexample": None, "reason": None}
         return report.model_copy(update={"obligations": tuple(o.model_copy(update=proved) for o in report.obligations)})
 

@@ -143,6 +143,13 @@ def product(a: Affine, b: Affine) -> Affine:
     return _opaque("*", (first, second))
 
 
+def truth_of(f: Formula) -> Affine:
+    """1 where a formula holds, else 0."""
+    if f in (TRUE, FALSE):
+        return Affine(int(f == TRUE))
+    return Affine(0, ((Atom(f"[{f}]", "truth", (), f), 1),))
+
+
 def application(name: str, args: tuple[Affine, ...]) -> Affine:
     """`name[args]`: an unknown function, such as a tensor of integers."""
     return Affine(0, ((Atom(f"{name}[{', '.join(map(str, args))}]", "app", args), 1),))

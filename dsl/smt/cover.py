@@ -61,7 +61,18 @@ class Family:
 
 
 def reduction_families(claim: CoversOnce, point: Affine) -> list[Family]:
-    return [Family((_term_axis(t, point),), t.domains, _members(claim, t, point)) for t in claim.terms]
+    return [
+        Family((_term_axis(t, point), *_across(claim, t)), t.domains, _members(claim, t, point)) for t in claim.terms
+    ]
+
+
+def _across(claim: CoversOnce, term: Term) -> tuple[Axis, ...]:
+    """The one coordinate of the term's members along each other axis."""
+    at = dict(term.beside)
+    return tuple(
+        Axis(var(point), at[axis].without_const(), ((at[axis].const, at[axis].const + 1, 1),))
+        for point, (axis, _) in zip(POINTS[1:], claim.across, strict=False)
+    )
 
 
 def _members(claim: CoversOnce, term: Term, point: Affine) -> tuple[Formula, ...]:
@@ -260,7 +271,9 @@ def reduction_violated(claim: CoversOnce, point: str = POINTS[0]) -> list[Formul
         if claim.once
         else disjunction((conjunction((inside, ge(-count))), conjunction((negation(inside), ge(count - 1)))))
     )
-    return [ge(x), ge(claim.extent - x - 1), *counter.definitions, bad]
+    points = [(x, claim.extent), *((var(p), e) for p, (_, e) in zip(POINTS[1:], claim.across, strict=False))]
+    inside_all = [f for at, extent in points for f in (ge(at), ge(extent - at - 1))]
+    return [*inside_all, *counter.definitions, bad]
 
 
 def padding_summed(claim: CoversOnce) -> list[list[Formula]]:

@@ -177,7 +177,7 @@ def _larger(size: str, factor: int, tried: Sequence[Model]) -> Formula:
 
 
 def _extents(claim: CoversOnce | WritesOnce) -> tuple[Affine, ...]:
-    return (claim.extent,) if isinstance(claim, CoversOnce) else claim.extents
+    return (claim.extent, *(e for _, e in claim.across)) if isinstance(claim, CoversOnce) else claim.extents
 
 
 def _violated(claim: CoversOnce | WritesOnce) -> list[Formula]:
@@ -225,7 +225,7 @@ def _described(claim: CoversOnce | WritesOnce, finding: Finding, model: Model) -
         return finding
     point = tuple(int(i) for i in wrong[0])
     count = int(counts[point])
-    if claim.inside != TRUE:
+    if claim.inside != TRUE or (isinstance(claim, CoversOnce) and claim.across):
         return replace(finding, wrong=len(wrong), total=counts.size, element=point)
     times = "never" if count == 0 else "twice" if count == 2 else f"{count} times"
     done = "never {}" if count == 0 else f"{{}} {times}"

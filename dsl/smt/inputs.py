@@ -29,7 +29,7 @@ from argus.dsl.tags.contract import BOUND, Assumptions
 Ints = npt.NDArray[np.int64]
 Values = dict[str, int]
 
-FREE = (0, 8)  # the range of integers of which nothing is assumed
+FREE = (-1, 3)  # the range of integers of which nothing is assumed
 TRIES = 12
 
 
@@ -83,7 +83,7 @@ def _bounds(known: Assumptions, name: str, sizes: Mapping[str, int]) -> tuple[in
             value = evaluate_affine(rest, sizes)
             (lows if c == 1 else highs).append(-value if c == 1 else value + 1)
     low = max(lows[1:], default=FREE[0])
-    return low, min(highs, default=max(low, 0) + FREE[1])
+    return low, min(highs, default=low + FREE[1] - FREE[0])
 
 
 def _parts(f: Formula) -> Iterator[Formula]:
@@ -100,7 +100,8 @@ def satisfied(known: Assumptions, made: Mapping[str, Ints], sizes: Mapping[str, 
     for name, values in made.items():
         judge.env.update({f"{name}[{', '.join(map(str, i))}]": int(v) for i, v in np.ndenumerate(values)})
     given = {name: Affine(value) for name, value in sizes.items()}
-    for assumed in known.all:
+    # Equations first: they give functions without a definition their values.
+    for assumed in sorted(known.all, key=lambda a: not isinstance(a.formula, Eq)):
         extents = [range(evaluate_affine(known.ranges[axis], sizes)) for axis in assumed.axes]
         for values in product(*extents):
             bound = {axis + BOUND: Affine(v) for axis, v in zip(assumed.axes, values, strict=True)}

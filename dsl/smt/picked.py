@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from argus.dsl.ir import Kernel, TensorParam
-from argus.dsl.layout.affine import evaluate_affine
-from argus.dsl.tags.contract import BOUND, assumptions
+from argus.dsl.layout.affine import Affine, evaluate_affine, evaluate_formula, substitute_affine, substitute_formula
+from argus.dsl.tags.contract import BOUND, Assumptions, Definition, assumptions
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -44,6 +44,8 @@ def places(given: Given, axis: str) -> tuple[Ints, tuple[str, ...]] | None:
     """Where along an axis the contract's integers point, and by which axes; None if it does not say."""
     known = assumptions(given.core)
     tensor = known.meant(axis)
+    if tensor is not None and (definition := known.definition(tensor)) is not None:
+        return _evaluated(given, known, definition), definition.axes
     chosen = given.inputs.get(tensor or "")
     params = {p.name: p for p in given.core.params if isinstance(p, TensorParam)}
     if tensor is None or not isinstance(chosen, np.ndarray):
@@ -57,3 +59,19 @@ def places(given: Given, axis: str) -> tuple[Ints, tuple[str, ...]] | None:
             at = [chosen[evaluate_affine(args[0], {**given.sizes, along + BOUND: i})] for i in range(extent)]
             return np.array(at, np.int64), (along,)
     return chosen.astype(np.int64), params[tensor].axes
+
+
+def _evaluated(given: Given, known: Assumptions, definition: Definition) -> Ints:
+    """A function of the contract at all coordinates."""
+    env = dict(given.sizes)
+    for name, value in given.inputs.items():
+        if name in known.extents and isinstance(value, np.ndarray) and value.dtype.kind == "i":
+            env |= {f"{name}[{', '.join(map(str, i))}]": int(v) for i, v in np.ndenumerate(value)}
+    extents = [evaluate_affine(known.ranges[a], given.sizes) for a in definition.axes]
+    sizes = {name: Affine(value) for name, value in given.sizes.items()}
+    out = np.full(extents, -1, np.int64)
+    for point in np.ndindex(*extents):
+        at = sizes | {axis + BOUND: Affine(i) for axis, i in zip(definition.axes, point, strict=True)}
+        if evaluate_formula(substitute_formula(definition.keep, at), env):
+            out[point] = evaluate_affine(substitute_affine(definition.what, at), env)
+    return out

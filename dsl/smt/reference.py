@@ -40,6 +40,7 @@ from argus.dsl.ir import (
     TensorParam,
     Unary,
 )
+from argus.dsl.ir.infer import infer
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import evaluate
 from argus.dsl.smt.chosen import chosen
@@ -155,7 +156,11 @@ def _scattered(rows: Floats, dimension: int, at: npt.NDArray[np.int64], extent: 
 def changes_data(core: Kernel) -> bool:
     """Whether data are changed before they are summed, so that products and sums do not tell the outputs."""
     inside = [n for s in _opened(core.body) if isinstance(s, For | If) for n in walk_body((s,))]
-    return any(isinstance(n, Binary | Unary | Select) for n in inside)
+    changed = [n for n in inside if isinstance(n, Assign) and isinstance(n.value, Binary | Unary | Select)]
+    if not changed:
+        return False
+    frags = infer(core).frags  # rows to read are no data
+    return any(frags[n.targets[0]].dtype not in ("i32", "bool") for n in changed)
 
 
 def epilogue(

@@ -92,6 +92,7 @@ class Replayer:
     _programs: dict[tuple[tuple[str, int], ...], Program] = field(
         default_factory=dict[tuple[tuple[str, int], ...], Program]
     )
+    _given: dict[tuple[object, ...], Inputs | None] = field(default_factory=dict[tuple[object, ...], Inputs | None])
     _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict[tuple[object, ...], Outcome])
 
     def __call__(self, obligation: Obligation, witness: Witness) -> Counterexample | None:
@@ -265,6 +266,13 @@ class Replayer:
         return self._outcomes[key]
 
     def _inputs(self, program: Program, model: Mapping[str, int]) -> Inputs | None:
+        fixed = tuple(sorted((n, v) for n, v in model.items() if "[" in n or n in program.scalars))
+        key = (tuple(program.sizes.items()), fixed)
+        if key not in self._given:
+            self._given[key] = self._made(program, model)
+        return self._given[key]
+
+    def _made(self, program: Program, model: Mapping[str, int]) -> Inputs | None:
         """Random numbers; integers as the contract and the witness say, None if there are none."""
         rng = np.random.default_rng(self.seed)
         made = dict[str, "Floats | float"]()

@@ -216,6 +216,8 @@ class Door:
             return z3.If(self._formula(atom.truth), z3.IntVal(1), z3.IntVal(0))
         if atom.kind == "app":
             return self._application(atom)
+        if atom.kind == "*" and (chosen := self._conditional(atom)) is not None:
+            return chosen
         left, right = (self._affine(x) for x in atom.args)
         match atom.kind:
             case "//":
@@ -233,6 +235,15 @@ class Door:
                 return z3.If(left <= right, left, right)
             case _:
                 return z3.If(left >= right, left, right)
+
+    def _conditional(self, atom: Atom) -> Any:  # noqa: ANN401
+        """A condition times an integer is no product for the solver."""
+        for condition, other in (atom.args, atom.args[::-1]):
+            if condition.const == 0 and len(condition.terms) == 1:
+                ((truth, scale),) = condition.terms
+                if truth.truth is not None:
+                    return z3.If(self._formula(truth.truth), self._affine(other * scale), z3.IntVal(0))
+        return None
 
     def _application(self, atom: Atom) -> Any:  # noqa: ANN401
         """A function of integers, with what is assumed of its value here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,6 +63,7 @@ from argus.dsl.tags.induction import Live
 from argus.dsl.tags.marks import born
 from argus.dsl.tags.memory import Buffer
 from argus.dsl.tags.mma import mma_into
+from argus.dsl.tags.numbers import computed
 from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register, written_view
 from argus.dsl.tags.registers import in_registers, lost_like
@@ -268,6 +270,8 @@ class Walker:
 
     def _value(self, stmt: Assign, state: State, made: FragType) -> Fragment:
         value = stmt.value
+        if isinstance(value, Binary | Select) and (found := computed(self.cx, value, made, self._reader(state))):
+            return found
         match value:
             case Load(view=view, like=like):
                 lost = () if like is None else lost_like(self.cx, self._frag(state, like.name), like.name, made)
@@ -299,6 +303,9 @@ class Walker:
                 return claimed(self.cx, state.frags[src.name], forms)
             case _:
                 raise Outside(word(value))
+
+    def _reader(self, state: State) -> Callable[[Node], Fragment]:
+        return partial(self._part, state)
 
     def _part(self, state: State, node: Node) -> Fragment:
         match node:

@@ -14,6 +14,7 @@ import numpy as np
 
 from argus.dsl.ir import Kernel, TensorParam
 from argus.dsl.layout.affine import (
+    TRUE,
     Affine,
     And,
     Atom,
@@ -34,6 +35,7 @@ from argus.dsl.layout.affine import (
     product,
     substitute_affine,
     substitute_formula,
+    truth_of,
     var,
 )
 from argus.dsl.tags.columns import Column
@@ -89,7 +91,7 @@ class Assumptions:
         return None
 
     def meant(self, axis: str) -> str | None:
-        """The only tensor of integers that an assumption bounds by the extent of an axis: `slot[s] < T`."""
+        """The only tensor of integers, or function, that an assumption bounds by an axis's extent: `slot[s] < T`."""
         extent = self.ranges.get(axis)
         parts = [p for a in self.all for p in (a.formula.parts if isinstance(a.formula, And) else (a.formula,))]
         found = dict.fromkeys(
@@ -98,8 +100,21 @@ class Assumptions:
             for atom, c in part.a.terms
             if c == -1 and atom.kind == "app" and part.a + Affine(0, ((atom, 1),)) == extent - 1
         )  # fmt: skip
-        tensors = [name for name in found if name in self.extents]
-        return tensors[0] if len(tensors) == 1 else None
+        return next(iter(found)) if len(found) == 1 else None
+
+    def definition(self, name: str) -> Definition | None:
+        """What an assumption says a function is: `f(m, u) == ...`, perhaps -1 where a condition fails."""
+        for assumed in self.all:
+            if not isinstance(assumed.formula, Eq):
+                continue
+            for atom, c in assumed.formula.a.terms:
+                if atom.kind != "app" or function_of(atom) != name or abs(c) != 1 or name in self.extents:
+                    continue
+                axes = tuple(str(a).removesuffix(BOUND) for a in atom.args)
+                value = (assumed.formula.a - Affine(0, ((atom, c),))) * -c
+                if set(axes) <= set(assumed.axes):
+                    return _conditional(axes, value)
+        return None
 
     def elements(self, tensor: str, own: tuple[str, ...]) -> Iterator[Affine]:
         """The elements of a tensor by other axes than its own, as equations have them, then by its own."""
@@ -118,6 +133,62 @@ class Assumptions:
                         apps = f.kind == element.kind == "app"
                         if apps and function_of(f) not in self.extents and function_of(element) in self.extents:
                             yield f, Affine(0, ((element, 1),))
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """`function(axes) == what` where `keep`, and -1 elsewhere; over symbols `axis + BOUND`."""
+
+    axes: tuple[str, ...]
+    what: Affine
+    keep: Formula = TRUE
+
+
+def _conditional(axes: tuple[str, ...], value: Affine) -> Definition:
+    """`(x + 1) * condition - 1` is x where the condition holds, and -1 elsewhere."""
+    if value.const == -1 and len(value.terms) == 1:
+        ((atom, c),) = value.terms
+        conditions = [a for a in atom.args if len(a.terms) == 1 and a.terms[0][0].truth is not None and a.const == 0]
+        if c == 1 and atom.kind == "*" and len(conditions) == 1:
+            (truth, scale), (other,) = conditions[0].terms[0], [a for a in atom.args if a != conditions[0]]
+            if scale == 1 and truth.truth is not None:
+                return Definition(axes, other - 1, truth.truth)
+    return Definition(axes, value)
+
+
+def solve(pattern: Affine, form: Affine, bound: dict[str, Affine]) -> bool:
+    """Values of the axes in a pattern that make it the form, if some are evident; they are put into `bound`."""
+    left = [(a, c) for a, c in pattern.terms if not (a.kind == "var" and a.text.endswith(BOUND))]
+    rest, loose = form - pattern.const, [(a, c) for a, c in pattern.terms if (a, c) not in left]
+    for atom, c in left:
+        if atom.kind == "var":
+            rest = rest - Affine(0, ((atom, c),))
+            continue
+        match = next((b for b, d in rest.terms if d == c and b.kind == atom.kind and _solved(atom, b, bound)), None)
+        if match is None:
+            return False
+        rest = rest - Affine(0, ((match, c),))
+    for atom, c in list(loose):
+        if (known := bound.get(atom.text.removesuffix(BOUND))) is not None:
+            rest, loose = rest - known * c, [x for x in loose if x[0] is not atom]
+    if not loose:
+        return rest == Affine()
+    if len(loose) != 1 or abs(loose[0][1]) != 1:
+        return False
+    bound[loose[0][0].text.removesuffix(BOUND)] = rest * loose[0][1]
+    return True
+
+
+def _solved(pattern: Atom, atom: Atom, bound: dict[str, Affine]) -> bool:
+    if len(pattern.args) != len(atom.args) or (pattern.kind == "app" and function_of(pattern) != function_of(atom)):
+        return False
+    orders = [atom.args, atom.args[::-1]] if pattern.kind == "*" else [atom.args]
+    for args in orders:
+        trial = dict(bound)
+        if all(solve(p, a, trial) for p, a in zip(pattern.args, args, strict=True)):
+            bound.update(trial)
+            return True
+    return False
 
 
 def _bound(pattern: Atom, atom: Atom) -> dict[str, Affine] | None:
@@ -221,6 +292,8 @@ def _form(node: ast.expr, axes: tuple[str, ...]) -> Affine:
             return application(name, tuple(_form(p, axes) for p in parts))
         case ast.Call(func=ast.Name(id=name), args=args):
             return application(name, tuple(_form(a, axes) for a in args))
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp():
+            return truth_of(_formula(node, axes))
         case _:
             raise AssertionError(f"{ast.unparse(node)} in an assumption")
 

@@ -68,7 +68,7 @@ def arithmetic(cx: Context, op: BinaryOp, x: Fragment, y: Fragment, made: FragTy
     left, right = _what(x), _what(y)
     if left is None or right is None:
         return None
-    what = _applied(op, left, right)
+    what = decided(op, left, right)
     comps = _together(cx, [f for f in (x, y) if isinstance(f, Coords)], made)
     return None if what is None or comps is None else Coords(made, what, comps)
 
@@ -91,7 +91,8 @@ def _what(frag: Fragment) -> Affine | Formula | None:
             return None
 
 
-def _applied(op: BinaryOp, x: Affine | Formula, y: Affine | Formula) -> Affine | Formula | None:
+def decided(op: BinaryOp, x: Affine | Formula, y: Affine | Formula) -> Affine | Formula | None:
+    """An operation on integers or conditions; None if it is none of those that forms can hold."""
     if isinstance(x, Affine) and isinstance(y, Affine):
         match op:
             case "+":

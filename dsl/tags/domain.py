@@ -122,7 +122,8 @@ class Term:
 
     `base` has no constant (the runs have it), so that equal terms are equal values. Padding elements add nothing when
     `absorbing`. `masks` are conditions on the members and on the coordinates of the element that they are reduced to,
-    each with whether what fails it is neutral.
+    each with whether what fails it is neutral. `beside` has the members' one coordinate along other axes that are
+    reduced with this one.
     """
 
     axis: str
@@ -133,6 +134,7 @@ class Term:
     absorbing: bool = True
     op: Reducer = "sum"
     masks: tuple[tuple[Formula, bool], ...] = ()
+    beside: tuple[tuple[str, Affine], ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -444,6 +446,7 @@ def substitute_term(term: Term, env: Substitution) -> Term:
         domains=tuple(Domain(d.symbol, substitute_formula(d.guard, env)) for d in term.domains),
         windows=substitute_windows(term.windows, env),
         masks=tuple((substitute_formula(keep, env), neutral) for keep, neutral in term.masks),
+        beside=tuple((axis, substitute_affine(form, env)) for axis, form in term.beside),
     )
 
 
@@ -460,6 +463,7 @@ def term_variables(term: Term) -> frozenset[str]:
     found = [term.base.variables(), *(formula_variables(d.guard) for d in term.domains)]
     found += [x.variables() for w in term.windows for x in (w.lo, w.hi)]
     found += [formula_variables(keep) for keep, _ in term.masks]
+    found += [form.variables() for _, form in term.beside]
     bound = {d.symbol for d in term.domains}
     return frozenset(x for x in frozenset[str]().union(*found) if x not in bound and not x.startswith("["))
 

@@ -17,7 +17,7 @@ from argus.dsl.tags.groups import group_of
 from argus.dsl.tags.lookup import looked_up, picked_wrongly
 from argus.dsl.tags.obligations import Box, Finding, Goal, Holds, Obligation
 from argus.dsl.tags.state import State, Write
-from argus.dsl.tags.sums import complete, located, reductions
+from argus.dsl.tags.sums import complete, located, reductions, together
 from argus.dsl.tags.values import as_tile
 from argus.dsl.tags.views import PICKS, Edge, GlobalView, Pick
 
@@ -308,7 +308,12 @@ class _Store:
 
     def _check_origins(self, value: Value) -> None:
         if wrong := picked_wrongly(self.cx, value.origins):
-            self.epilogue.block(wrong)
+            computed = any(o.partition(PICKS)[0] not in self.cx.types.params for o in value.origins if PICKS in o)
+            if computed:
+                finding = replace(self._finding(wrong, "bounds guard"), sure=False)
+                self.cx.violated(self.epilogue, self.state, "smt", lambda: finding)
+            else:
+                self.epilogue.block(wrong)
         want, origins = frozenset(self.ensures.uses), frozenset(o for o in value.origins if PICKS not in o)
         if origins != want:
             parts = [("without", sorted(want - origins)), ("from", sorted(origins - want))]
@@ -336,10 +341,12 @@ class _Store:
                 continue
             in_range = self._in_range((0,) * len(self.shape))
             where = (*located(self.cx, tile, value), *self._own_range())
-            for fold in reductions(value, over.axis) or [()]:
+            joint, beside = together(value, over, self.ensures)
+            for fold in joint or reductions(value, over.axis) or [()]:
+                along = next(o for o in self.ensures.over if o.axis == fold[0].axis) if joint else over
                 complete(
-                    self.cx, self.state, self.site, fold, over, obligation=self.complete(over.axis), where=where,
-                    matters=(in_range,), part=self.cx.part if self.adds else None,
+                    self.cx, self.state, self.site, fold, along, obligation=self.complete(over.axis), where=where,
+                    matters=(in_range,), part=self.cx.part if self.adds else None, beside=beside,
                     sure=bool(fold) and len(value.folds) <= 1,
                 )  # fmt: skip
         for axis in sorted({f[0].axis for f in value.folds} - {o.axis for o in self.ensures.over}):

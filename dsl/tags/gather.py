@@ -26,8 +26,10 @@ from argus.dsl.layout.affine import (
     negation,
     var,
 )
+from argus.dsl.tags.computed import picked_by
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.domain import ELEMENT_BITS, ELEMENT_MASK, Comp, Ints, Store, Tile, Value, Window
+from argus.dsl.tags.numbers import Numbers
 from argus.dsl.tags.state import State
 from argus.dsl.tags.views import Edge, Need, Outside, Pick, root
 
@@ -90,13 +92,15 @@ class Rows:
         return tuple(Comp(a, self.base(a), place if a == self.along else still) for a in self.axes)
 
 
-def rows_of(cx: Context, state: State, name: str) -> Pick:
-    """The integers in a fragment.
+def rows_of(cx: Context, state: State, name: str, axis: str) -> Pick:
+    """The integers in a fragment, which pick along an axis.
 
     Raises:
-        Outside: If they are not a run of a tensor's elements as they lie there.
+        Outside: If they are not a run of a tensor's elements as they lie there, nor computed of such.
     """
     frag = state.frags.get(name)
+    if isinstance(frag, Numbers):
+        return picked_by(cx, frag, name, axis)
     if not isinstance(frag, Tile) or frag.codes.ndim != 1:
         raise Outside(f"a gather by {name}, whose integers nobody follows")
     numbers = np.unique(frag.codes >> ELEMENT_BITS)

@@ -10,7 +10,7 @@ import numpy as np
 from argus.dsl.diagnostics import FixClass, Span
 from argus.dsl.ir import MmaInto, Ref
 from argus.dsl.layout import Accumulator, OperandMap, Side
-from argus.dsl.layout.affine import TRUE, Formula, conjunction, ge, negation
+from argus.dsl.layout.affine import TRUE, Affine, Formula, conjunction, ge, negation
 from argus.dsl.tags import domain
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.combine import Combine
@@ -96,15 +96,18 @@ class _Mma:
         left, right = self._operand("a", a, axis), self._operand("b", b, axis)
         self._check_k(left, right, axis)
         batch = self._batch_axes(left, right, axis)
-        rows, cols = self._free(left, {axis}), self._free(right, {axis, *batch})
+        beside = self._beside(left, batch, axis)
+        gone = {axis, *(name for name, _ in beside)}
+        rows, cols = self._free(left, gone), self._free(right, {*gone, *batch})
         self._check_kept("row", acc.rows, rows, left)
         self._check_kept("column", acc.cols, cols, right)
         pair = self._check_pair(acc, left, right)
         acc = self._inherited(acc, left, right, axis)
+        term = replace(_term(left, right, axis), span=self.span, beside=beside)
         return replace(
             acc, rows=acc.rows or rows, cols=acc.cols or cols,
             pair=pair, pad=acc.pad if _all_zero(left) and _all_zero(right) else None,
-            open=_with_term(acc.open, replace(_term(left, right, axis), span=self.span)), span=self.span,
+            open=_with_term(acc.open, term), span=self.span,
         )  # fmt: skip
 
     def _inherited(self, acc: Acc, a: _Operand, b: _Operand, axis: str) -> Acc:
@@ -174,10 +177,25 @@ class _Mma:
         if not chosen:
             text = f"the operands share no tag axis: {_listed(have[0])} against {_listed(have[1])}"
             self._fail(text, "operand transposed", a)
-        if len(chosen) > 1:
-            self.obligation.block(f"the contract reduces several axes of the operands: {_listed(chosen)}")
+        moving = {axis for axis in chosen if not all(self._still(x, axis) for x in (a, b))} or chosen
+        if len(moving) > 1:
+            self.obligation.block(f"the contract reduces several axes along k: {_listed(moving)}")
             raise _Failed
-        return next(iter(chosen))
+        return next(iter(moving))
+
+    def _still(self, x: Tile, axis: str) -> bool:
+        """Whether all elements have the same coordinate along an axis."""
+        found = column(x.codes, axis, self.cx.store, self.state.reduce)
+        return found is not None and _constant(found)
+
+    def _beside(self, a: _Operand, batch: frozenset[str], axis: str) -> tuple[tuple[str, Affine], ...]:
+        """Where along other axes that the contract reduces all products of this instruction lie."""
+        out = list[tuple[str, Affine]]()
+        for name in sorted((batch & self.cx.reduced_axes) - {axis}):
+            found = column(a.tile.codes, name, self.cx.store, self.state.reduce)
+            assert found is not None
+            out.append((name, found.at((0,) * found.local.ndim)))
+        return tuple(out)
 
     def _operand(self, name: Side, tile: Tile, axis: str) -> _Operand:
         k = column(tile.codes, axis, self.cx.store, self.state.reduce)

@@ -89,6 +89,7 @@ class CoversOnce:
     Attributes:
         inside: Those for which this holds, as a formula of `POINTS[0]`; the others are not held.
         once: Not for extremes: what they hold twice makes no difference.
+        across: Other axes that are reduced together with this one, with their extents: each combination is held once.
     """
 
     terms: tuple[Term, ...]
@@ -96,6 +97,7 @@ class CoversOnce:
     inside: Formula = TRUE
     axis: str = ""
     once: bool = True
+    across: tuple[tuple[str, Affine], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

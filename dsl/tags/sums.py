@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from argus.dsl.ir import AssertComplete, Over
+from argus.dsl.ir import AssertComplete, Ensures, Over
 from argus.dsl.ir.show_expr import show_expr
+from argus.dsl.layout import Expr
 from argus.dsl.layout.affine import TRUE, Formula, conjunction, formula, ge, var
 from argus.dsl.tags.combine import values_in
 from argus.dsl.tags.context import Context, Site
@@ -27,6 +28,19 @@ def reductions(value: Value, axis: str) -> list[Fold]:
     return sorted((fold for fold in closed(value).folds if fold[0].axis == axis), key=str)
 
 
+def together(value: Value, over: Over, ensures: Ensures) -> tuple[list[Fold], tuple[tuple[str, Expr], ...]]:
+    """The reductions along several axes at once, one of them that of `over`; and the other axes with their extents."""
+    found = [f for f in closed(value).folds if any(t.beside for t in f)]
+    axes = {f: tuple(axis for axis, _ in f[0].beside) for f in found}
+    mine = sorted((f for f in found if over.axis in (f[0].axis, *axes[f])), key=str)
+    extents = {o.axis: o.extent for o in ensures.over}
+    if not mine or any((f[0].axis, axes[f]) != (mine[0][0].axis, axes[mine[0]]) for f in mine):
+        return [], ()
+    if any(axis not in extents for axis in axes[mine[0]]):
+        return [], ()
+    return mine, tuple((axis, extents[axis]) for axis in axes[mine[0]])
+
+
 def complete(
     cx: Context,
     state: State,
@@ -38,11 +52,13 @@ def complete(
     where: Iterable[Formula] = (),
     matters: tuple[Formula, ...] = (),
     part: Part | None = None,
+    beside: tuple[tuple[str, Expr], ...] = (),
     sure: bool = True,
 ) -> None:
     """The reduction holds each coordinate of `over` exactly once (an extreme: at least once), and no other.
 
     `where` bounds the free coordinates of the elements, `own` symbols. Of a `part`, only what is in it is asked for.
+    With `beside` each combination with a coordinate along those axes is asked for once.
     """
     mine = tuple(substitute_term(t, state.rewriting) for t in fold)
     extent = state.reduce(cx.evaluate(over.extent))
@@ -62,16 +78,20 @@ def complete(
         producer=next((t.span for t in fold if t.span.line), None), sure=sure,
     )  # fmt: skip
     once = all(t.op == "sum" for t in mine)
+    across = tuple((axis, state.reduce(cx.evaluate(extent))) for axis, extent in beside)
+    if any(tuple(a for a, _ in t.beside) != tuple(a for a, _ in across) for t in mine):
+        obligation.block(f"some of what is summed along {over.axis} is summed along other axes as well")
+        return
     free = inside != TRUE or any(t.masks for t in mine)
     facts = (*state.hypotheses(), *(state.reduce_formula(f) for f in where if free))
     if part is None:
-        obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once), lambda: finding))
+        obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once, across), lambda: finding))
         return
     step = part.step(t.base for t in mine) or 1
     text = f"the parts do not sum each {over.axis} below {extent} exactly once"
     partial = replace(finding, text=text, want="", matters=(conjunction((*matters, part.real())), *matters))
     inside = conjunction((inside, part.window(step, var(POINTS[0]))))
-    obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once), lambda: partial))
+    obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once, across), lambda: partial))
     if mine:  # a part that holds nothing adds nothing
         obligation.need(Goal(facts, Holds(state.reduce_formula(part.reach(step, extent))), lambda: partial))
 

@@ -137,7 +137,7 @@ def copy_async(cx: Context, state: State, site: Site, stmt: CopyAsync) -> None:
 
 
 def _global(cx: Context, state: State, site: Site, view: View) -> GlobalView:
-    at = cx.global_view(view, lambda name: rows_of(cx, state, name))
+    at = cx.global_view(view, lambda name, axis: rows_of(cx, state, name, axis))
     _needs(cx, state, site, at.needs)
     return at
 

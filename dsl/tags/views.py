@@ -182,7 +182,7 @@ class Pick(Protocol):
         ...
 
 
-Gathered = Callable[[str], Pick]
+Gathered = Callable[[str, str], Pick]  # by the name of the integers, along an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ def global_view(view: View, tensor: TensorParam, evaluate: Evaluate, gathered: G
             first = inner.edges[0]
             if first.pick is not None or first.base != Affine() or first.extent != evaluate(tensor.shape[first.axis]):
                 raise Outside("a gather from a part of a tensor")
-            pick = gathered(index.name)
+            pick = gathered(index.name, tensor.axes[first.axis])
             edges = (Edge(first.axis, Affine(), Affine(pick.length), pick), *inner.edges[1:])
             windows = tuple(w for w in inner.windows if w[0] != first.axis)
             needs = (*inner.needs, *pick.needs(first.extent))

@@ -114,6 +114,12 @@ SLIPS: dict[str, Slip] = {
     "parts that are too long": ("split_k_partials", (("min(3,", "min(4,"),), "completeness", "store("),
     "parts that are too short": ("split_k_partials", (("min(3,", "min(2,"),), "completeness", "store("),
     "all parts in one place": ("split_k_partials", (("W[bp]", "W[0]"),), "coverage", "store("),
+    # --------------------------------------------------------------------------------- convolutions
+    "the offset of the other axis": ("conv2d", (("y, x = r + du", "y, x = r + dv"),), "conformity", "acc += mma"),
+    "pixels above the image": ("conv2d", (("(y >= 0) & ", ""),), "bounds", "X.gather(at)"),
+    "pixels right of the image": ("conv2d", (("(x < W)", "(x <= W)"),), "bounds", "X.gather(at)"),
+    "the filter transposed": ("conv2d", (("F[du, dv]", "F[dv, du]"),), "conformity", "acc += mma"),
+    "two rows of the filter": ("conv2d", (("for du in unroll(3)", "for du in unroll(2)"),), "completeness", "store("),
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from argus.dsl.ir import Assign, Kernel, Shared, Stmt, TensorParam, View
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.types import DTYPE_BYTES, FragType, Types
 from argus.dsl.layout import Expr
-from argus.dsl.layout.affine import Affine, Formula, affine, formula, var
+from argus.dsl.layout.affine import Affine, Formula, affine, conjunction, formula, var
 from argus.dsl.tags.banks import Access, Direction, run_of
 from argus.dsl.tags.contract import Assumptions
 from argus.dsl.tags.domain import ELEMENT_BITS, Acc, Fragment, Ints, Store, Tile
@@ -214,7 +214,7 @@ class Context:
     def violated(self, obligation: Obligation, state: State, tier: Tier, finding: Callable[[], Finding]) -> None:
         """Record that the obligation fails on this path, if the path exists."""
         obligation.raise_tier(tier)
-        obligation.need(Goal(state.hypotheses(), NEVER, finding))
+        obligation.need(Goal(state.hypotheses(), NEVER, _hinted(state, finding)))
 
     def must(
         self, obligation: Obligation, state: State, f: Formula, tier: Tier, finding: Callable[[], Finding]
@@ -222,7 +222,7 @@ class Context:
         """Record that `f` must hold here."""
         obligation.raise_tier(tier)
         if not state.evident(f):
-            obligation.need(Goal(state.hypotheses(), Holds(state.reduce_formula(f)), finding))
+            obligation.need(Goal(state.hypotheses(), Holds(state.reduce_formula(f)), _hinted(state, finding)))
 
     # -------------------------------------------------------------------------------------- provenance
 
@@ -235,6 +235,15 @@ class Context:
 
     def hops(self, *steps: tuple[Span | None, str]) -> tuple[Hop, ...]:
         return tuple(Hop(span=span, text=text) for span, text in steps if span is not None)[:5]
+
+
+def _hinted(state: State, finding: Callable[[], Finding]) -> Callable[[], Finding]:
+    """The finding with the state's hints tried first."""
+    if not state.hints:
+        return finding
+    return lambda: replace(
+        found := finding(), matters=(conjunction((*state.hints, *found.matters[:1])), *found.matters)
+    )
 
 
 def block_all(cx: Context, body: tuple[Stmt, ...], reason: str) -> None:

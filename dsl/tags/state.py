@@ -82,6 +82,7 @@ class State:
         lost: Why nothing can be said from here on; empty as long as something can.
         known: Opaque atoms, by text, as forms of symbols that only stand for their quotients: a solver need not know.
         sync: What the analysis of roles adds (sm_90a).
+        hints: What one way here would imply: of no use in proofs, but where witnesses are looked for first.
     """
 
     frags: dict[str, Fragment]
@@ -94,12 +95,13 @@ class State:
     lost: str = ""
     known: dict[str, Affine] = field(default_factory=dict[str, Affine])
     sync: Carried | None = None
+    hints: tuple[Formula, ...] = ()
 
     def fork(self) -> State:
         buffers = {name: buffer.copy() for name, buffer in self.buffers.items()}
         return State(
             dict(self.frags), buffers, self.facts, dict(self.fixed), dict(self.least), self.done, self.open, self.lost,
-            dict(self.known), None if self.sync is None else self.sync.copy(),
+            dict(self.known), None if self.sync is None else self.sync.copy(), self.hints,
         )  # fmt: skip
 
     # ----------------------------------------------------------------------------------------- facts
@@ -153,7 +155,17 @@ def substitute_state(state: State, env: Substitution, store: Store) -> State:
     if state.sync is not None:
         sync = state.sync.substituted(recode.codes, lambda a: substitute_affine(a, env))
     return State(
-        frags, buffers, facts, dict(state.fixed), dict(state.least), done, opened, state.lost, dict(state.known), sync
+        frags,
+        buffers,
+        facts,
+        dict(state.fixed),
+        dict(state.least),
+        done,
+        opened,
+        state.lost,
+        dict(state.known),
+        sync,
+        state.hints,
     )
 
 

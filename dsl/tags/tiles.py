@@ -23,6 +23,7 @@ from argus.dsl.layout import Const, Op, names
 from argus.dsl.layout.affine import Affine, Formula, affine, disjunction, floordiv, formula_symbols, ge, ne, var
 from argus.dsl.tags.context import Context, block_all
 from argus.dsl.tags.induction import Live, Run, scoped
+from argus.dsl.tags.rounds import mentions_round, without_rounds
 from argus.dsl.tags.stale import forget_values
 from argus.dsl.tags.state import State, same_fragment, substitute_state
 
@@ -131,9 +132,16 @@ class Tiles:
             out.assume(ge(earlier))
             out.assume(ge(count - earlier - 1))
         out.assume(disjunction(ne(var(name) - var(name + PREVIOUS)) for name in targets))
+        out.hints = self._hints(end)
         choices = [self._advanced(c, r, end) for c, r in zip(self.counters, residues, strict=True)]
         for choice in product(*choices):
             yield _Head(out, choice)
+
+    def _hints(self, end: State) -> tuple[Formula, ...]:
+        """What the tile just done implies about sizes."""
+        indices = {*self.stmt.targets, *(name + PREVIOUS for name in self.stmt.targets)}
+        known = (f for f in without_rounds(end.hypotheses())[0] if f not in self.entry.facts)
+        return tuple(f for f in known if formula_symbols(f).isdisjoint(indices) and not mentions_round(f))
 
     def _advanced(self, counter: _Counter, residue: int, end: State) -> tuple[int, ...]:
         step = end.reduce(counter.step)

@@ -470,6 +470,6 @@ class Statements:
     # ------------------------------------------------------------------------------------------ views
 
     def _global(self, state: State, site: Site, view: View) -> GlobalView:
-        at = self.cx.global_view(view, lambda name: rows_of(self.cx, state, name))
+        at = self.cx.global_view(view, lambda name, axis: rows_of(self.cx, state, name, axis))
         self.locator.needs(state, site, at.needs)
         return at

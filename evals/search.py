@@ -12,11 +12,13 @@ from pydantic import BaseModel
 
 from argus.dsl.codegen.estimate import MODEL_VERSION
 from argus.evals.table import Table
+from argus.evals.tpe import Stored, knobs_of, tpe_search
 from argus.graph.run import optimize
 from argus.tools.toolbox import open_toolbox
 
 SCHEMA_VERSION = 1
 RANDOM_SEEDS = range(20)
+TPE_SEEDS = range(5)
 
 
 class OutdatedTable(Exception):
@@ -45,6 +47,7 @@ class SearchReport(BaseModel, frozen=True):
     Attributes:
         budget: Candidates that each search, random or not, may try.
         random_median_us: Of the best of `budget` stored schedules, over 20 seeds.
+        tpe_median_us: Likewise, of flat TPE among the stored schedules, over 5 seeds.
         stored_best_us: The best of all stored schedules: what random choice finds with a budget of the whole table.
         median_us: Of the policy's searches; None if one found no valid kernel.
     """
@@ -56,6 +59,7 @@ class SearchReport(BaseModel, frozen=True):
     budget: int
     stored: int
     random_median_us: float
+    tpe_median_us: float
     stored_best_us: float
     median_us: float | None
     runs: tuple[SearchRun, ...]
@@ -72,6 +76,7 @@ class SearchReport(BaseModel, frozen=True):
             f"{self.task} {self.dtype} {sizes}: {self.budget} candidates; times are estimates",
             f"random choice, {len(RANDOM_SEEDS)} seeds: median {self.random_median_us:,.1f} us; "
             f"best of all {self.stored:,} stored {self.stored_best_us:,.1f} us",
+            f"flat TPE among them, {len(TPE_SEEDS)} seeds: median {self.tpe_median_us:,.1f} us",
         ]
         for r in self.runs:
             found = "no valid kernel" if r.time_us is None else f"{r.time_us:,.1f} us"
@@ -110,6 +115,7 @@ def evaluate_search(
     """
     if table.model_version != MODEL_VERSION:
         raise OutdatedTable(f"the table holds estimates of model {table.model_version}, this is {MODEL_VERSION}")
+    known = [Stored(knobs_of(e.schedule.model_dump()), e.time_us) for e in table.entries]
     rivals = [table.random_search(candidates, s) for s in RANDOM_SEEDS]
     found: list[SearchRun] = []
     for number in range(runs):
@@ -124,6 +130,7 @@ def evaluate_search(
         budget=candidates,
         stored=len(table.entries),
         random_median_us=median(rivals),
+        tpe_median_us=median(tpe_search(known, candidates, s)[-1] for s in TPE_SEEDS),
         stored_best_us=min(table.times),
         median_us=median(times) if len(times) == len(found) and times else None,
         runs=tuple(found),

@@ -245,12 +245,12 @@ def estimator(
 ) -> None:
     """Compare the sm_90a estimate with times measured on an H200. Exit 1: fewer than 40 schedules, or below 0.8."""
     from argus.evals.estimator import evaluate_estimator  # noqa: PLC0415
-    from argus.evals.measured import RANDOM, stored_times  # noqa: PLC0415
+    from argus.evals.measured import RANDOM, SEARCHED, stored_times  # noqa: PLC0415
 
     if stored_at is not None:
         tables = [_times(stored_at, json=json)]
     else:
-        tables = [_times(None, json=json), stored_times(RANDOM)]
+        tables = [_times(None, json=json), stored_times(RANDOM), stored_times(SEARCHED)]
     report = evaluate_estimator(tables)
     if json:
         print_json(report)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from argus.dsl.kernels.hopper_search import HopperSearchSchedule
-from argus.evals.measured import StoredToolbox
+from argus.evals.measured import StoredToolbox, stored_times
 from argus.evals.measured_search import MeasuredSearchReport, evaluate_measured_search
 from argus.evals.tpe import Stored, knobs_of, tpe_search
 from argus.graph.context import Config
@@ -110,3 +110,15 @@ def test_knobs_of_a_schedule_are_plain() -> None:
 
 def test_the_problem_is_the_table_s() -> None:
     assert PROBLEM.shape == table().shape
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 3])
+def test_on_an_h200_s_times_the_policy_comes_up_to_the_library(seed: int) -> None:
+    """From mma.sync without TMA, with no table of shapes and no final schedule among the cards."""
+    (run,) = replayed(stored_times(), seed, candidates=60).runs
+    assert run.peer_ratio is not None
+    assert run.peer_ratio >= 0.95
+    assert run.candidates <= 60
+    assert run.rounds <= 5
+    assert run.in_vain == 0

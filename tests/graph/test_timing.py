@@ -18,7 +18,7 @@ from argus.graph.errors import RunError
 from argus.graph.events import Parked, read
 from argus.graph.result import RunResult
 from argus.graph.run import aoptimize, aresume
-from argus.graph.timing import FileExecutor, StoredExecutor, TimedSchedule, TimeTable
+from argus.graph.timing import FileExecutor, LocalExecutor, StoredExecutor, TimedSchedule, TimeTable
 from argus.graph.timing.table import Source
 from argus.tools.bundle import CHECK_SIZES, read_plan
 from argus.tools.results import CompileResult
@@ -148,16 +148,12 @@ async def test_a_run_that_was_killed_after_its_times_came_uses_them(tmp_path: Pa
     assert found.attempts[0].status == "valid"
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [({"cubin_sha": "0" * 64}, "another cubin"), ({"kernel_sha": "0" * 64}, "another kernel text")],
-)
-async def test_times_of_other_kernels_are_refused(tmp_path: Path, edit: dict[str, str], why: str) -> None:
+@pytest.mark.parametrize("edit", [{"cubin_sha": "0" * 64}, {"kernel_sha": "0" * 64}])
+async def test_times_of_other_kernels_are_refused(tmp_path: Path, edit: dict[str, str]) -> None:
     out = tmp_path / "run"
     await parked(out)
     times = gpu(out / "rounds" / "0" / "bundle", tmp_path / "t", **edit)
-    del why
-    with pytest.raises(RunError, match="another"):
+    with pytest.raises(RunError, match="ran another cubin, or one of another kernel text"):
         await go_on(out, times)
     assert not (out / "rounds" / "0" / "times.json").exists()
 
@@ -240,3 +236,38 @@ async def test_stored_times_answer_and_the_rest_is_asked_for(tmp_path: Path) -> 
 async def test_what_is_not_stored_is_not_guessed(tmp_path: Path) -> None:
     found = await parked(tmp_path / "run", executor=StoredExecutor(table()))
     assert (found.attempts[0].status, found.attempts[0].time_us) == ("broken", None)
+
+
+RUNNER = """
+import json, sys
+from pathlib import Path
+plan = json.loads((Path(__file__).parent / "bundle.json").read_text())
+out = Path(sys.argv[sys.argv.index("--out") + 1])
+results = []
+for e in plan["entries"]:
+    us = 200.0 if e["kind"] == "peer" else 500.0
+    told = {k: e[k] for k in ("id", "kind", "kernel_sha", "cubin_sha") if e.get(k)}
+    results.append({**told, "status": "ok", "checks": [{"ok": True}], "time_us": [us] * 3, "ratio": [200.0 / us] * 3})
+whole = {"schema_version": 1, "bundle_sha": plan["bundle_sha"], "task": "gemm", "date": "", "results": results}
+out.write_text(json.dumps(whole))
+"""
+
+
+async def test_a_gpu_of_this_machine_is_asked_in_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("argus.tools.bundle.RUN", RUNNER)
+    found = await parked(tmp_path / "run", executor=LocalExecutor(), candidates=2, rounds=1)
+    assert {(a.status, a.time_us) for a in found.attempts} == {("valid", 500.0)}
+    assert len(found.attempts) == 3
+    # Going on repeats nothing that was measured.
+    before = (tmp_path / "run" / "rounds" / "1" / "times.json").stat().st_mtime_ns
+    await go_on(tmp_path / "run")
+    assert (tmp_path / "run" / "rounds" / "1" / "times.json").stat().st_mtime_ns == before
+
+
+async def test_a_runner_that_measures_nothing_breaks_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("argus.tools.bundle.RUN", "print('no CUDA device'); raise SystemExit(3)")
+    found = await parked(tmp_path / "run", executor=LocalExecutor())
+    assert (found.status, found.exit_code) == ("no_valid", 3)
+    assert "no CUDA device" in found.stop_reason

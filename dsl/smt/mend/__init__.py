@@ -11,7 +11,7 @@ from argus.dsl.smt.mend import counts, sync, views
 from argus.dsl.smt.mend.change import Change
 from argus.dsl.smt.mend.recheck import Key
 
-Recheck = Callable[[Kernel, frozenset[Key]], frozenset[Key] | None]
+Recheck = Callable[[Kernel, frozenset[Key], frozenset[Key]], frozenset[Key] | None]
 Candidates = Callable[[Kernel, Counterexample], Iterator[Change]]
 
 MOST_TRIALS = 12  # of one check, so that an explanation costs no more than a few checks
@@ -56,8 +56,8 @@ def mend(
     Args:
         kernel: As its author wrote it, so that each change is an edit of the text.
         refuted: The refuted obligations.
-        recheck: Gives the obligations of a kernel that are not proved, or None as soon as one is not that need not be
-            left so.
+        recheck: Gives the obligations of a kernel that are not proved; None as soon as one is not that may not be left
+            so, or if none is proved of those that are refuted now.
         dependent: What is unknown because something is refuted: proved once nothing is.
         open_: What is unknown for reasons of its own, and so may stay so. Then only a change after which nothing is
             refuted counts: less might only have moved what is wrong out of sight.
@@ -70,7 +70,7 @@ def mend(
         if change.edits in seen:
             continue
         seen.add(change.edits)
-        left = recheck(change.kernel, failing | dependent | open_)
+        left = recheck(change.kernel, failing | dependent | open_, failing)
         trials += 1
         # Two mistakes may hide each other: what depended on the obligation has to hold as well.
         if left is not None and not (left & dependent and not left & failing):

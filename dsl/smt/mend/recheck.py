@@ -34,8 +34,13 @@ class Recheck:
 
     door: Door
 
-    def __call__(self, changed: Kernel, may_fail: frozenset[Key]) -> frozenset[Key] | None:
-        """The obligations that are not proved; None as soon as one of them is not in `may_fail`."""
+    def __call__(
+        self, changed: Kernel, may_fail: frozenset[Key], wanted: frozenset[Key] = frozenset()
+    ) -> frozenset[Key] | None:
+        """The obligations that are not proved.
+
+        None as soon as one of them is not in `may_fail`, or when all that are `wanted` are among them.
+        """
         try:
             core = to_core(changed)
             verify(core)
@@ -43,7 +48,9 @@ class Recheck:
         except KernelError:
             return None
         left = set[Key]()
-        for key, o in keyed(analysis.registry.all):
+        for key, o in sorted(keyed(analysis.registry.all), key=lambda k: k[0] not in wanted):
+            if wanted and key not in wanted and wanted <= left:
+                return None
             if not (provable(o, self.door) if o.met else o.origin == "implicit"):
                 left.add(key)
                 if key not in may_fail:

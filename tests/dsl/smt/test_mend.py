@@ -220,7 +220,7 @@ FOUND = Counterexample(
 def test_trials_are_bounded() -> None:
     trials: list[Kernel] = []
 
-    def never(kernel: Kernel, may_fail: frozenset[Key]) -> frozenset[Key] | None:
+    def never(kernel: Kernel, may_fail: frozenset[Key], wanted: frozenset[Key]) -> frozenset[Key] | None:
         trials.append(kernel)
         return may_fail
 
@@ -229,14 +229,14 @@ def test_trials_are_bounded() -> None:
 
 
 def test_an_edit_that_loses_another_obligation_is_not_offered() -> None:
-    assert mend(parse(TEXT), [(ONE, FOUND)], lambda kernel, may_fail: None) == {}
+    assert mend(parse(TEXT), [(ONE, FOUND)], lambda kernel, may_fail, wanted: None) == {}
 
 
 def test_an_edit_that_only_hides_the_mistake_is_not_offered() -> None:
     sums: Key = ("completeness", 19, 5, 0)
 
-    def hidden(kernel: Kernel, may_fail: frozenset[Key]) -> frozenset[Key] | None:
-        del kernel, may_fail
+    def hidden(kernel: Kernel, may_fail: frozenset[Key], wanted: frozenset[Key]) -> frozenset[Key] | None:
+        del kernel, may_fail, wanted
         return frozenset({sums})
 
     assert mend(parse(TEXT), [(ONE, FOUND)], hidden, dependent=frozenset({sums})) == {}
@@ -246,7 +246,7 @@ def test_an_edit_that_only_hides_the_mistake_is_not_offered() -> None:
 def test_an_edit_after_which_all_holds_is_preferred() -> None:
     other: Key = ("coverage", 19, 5, 0)
     answers = iter([frozenset({other}), frozenset({other}), frozenset[Key]()])
-    made = mend(parse(TEXT), [(ONE, FOUND), (other, FOUND)], lambda kernel, may_fail: next(answers))
+    made = mend(parse(TEXT), [(ONE, FOUND), (other, FOUND)], lambda kernel, may_fail, wanted: next(answers))
     assert made[ONE] is made[other]
 
 

@@ -95,7 +95,8 @@ def _bundle(out: Path, shapes: str, count: int, *, json: bool) -> None:
         r = c.artifact.report
         found = "; ".join(r.lint) or "no findings"
         typer.echo(
-            f"{c.name:28} {r.registers.regs} registers, {r.lds_bytes:,} bytes shared, {r.spills} spilled; {found}"
+            f"{c.name:28} {r.registers.regs} registers, {r.lds_bytes:,} bytes shared, {r.spills} spilled; {found}; "
+            f"{c.obligations[0]} of {c.obligations[1]} obligations proved"
         )
     typer.echo(f"\non the machine with the GPU: python {out / 'run.py'} --out results.json")
 

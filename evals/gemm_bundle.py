@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from argus.dsl.check import check
 from argus.dsl.codegen.nvcc import CudaArtifact, build_cuda
 from argus.dsl.diagnostics import ToolchainError
 from argus.dsl.frontend import parse
@@ -44,12 +45,18 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
 
 
 class Candidate(BaseModel, frozen=True):
-    """A schedule that was compiled, in a folder of the bundle, and at which sizes it is checked."""
+    """A schedule that was compiled, in a folder of the bundle.
+
+    Attributes:
+        check_sizes: Where its results are checked before it is timed.
+        obligations: How many of how many the checker proves.
+    """
 
     name: str
     dtype: str
     schedule: HopperGemmSchedule
     check_sizes: tuple[dict[str, int], ...]
+    obligations: tuple[int, int]
     artifact: CudaArtifact
 
 
@@ -120,7 +127,7 @@ def _problem(case: Case) -> Pitch:
 def compile_schedule(pitch: Pitch, schedule: HopperGemmSchedule, out: Path) -> Candidate:
     """Schedule to kernel text to cubin, in `out/<name>/`.
 
-    Whether the text is right is the checker's business; that CUDA C does what core form says is checked here.
+    What the checker says of the text is kept; that CUDA C does what core form says is demanded.
     """
     problem = pitch.problem
     text = hopper_gemm.text(schedule, problem)
@@ -134,7 +141,15 @@ def compile_schedule(pitch: Pitch, schedule: HopperGemmSchedule, out: Path) -> C
     checks = tuple(dict(s) for s in taken(CHECK_SIZES, core))
     artifact = build_cuda(lowered, hashlib.sha256(text.encode()).hexdigest(), out / name)
     (out / name / TEXT).write_text(text, "utf-8")
-    return Candidate(name=name, dtype=pitch.dtype, schedule=schedule, check_sizes=checks, artifact=artifact)
+    verdicts = [o.verdict for o in check(text).obligations]
+    return Candidate(
+        name=name,
+        dtype=pitch.dtype,
+        schedule=schedule,
+        check_sizes=checks,
+        obligations=(verdicts.count("proved"), len(verdicts)),
+        artifact=artifact,
+    )
 
 
 def _entries(
@@ -163,6 +178,7 @@ def _entries(
                 check_sizes=() if c.name in checked else c.check_sizes,
                 kernel_sha=c.artifact.manifest.kernel_sha,
                 cubin_sha=c.artifact.manifest.files["kernel.cubin"],
+                obligations=c.obligations,
             )
             yield entry
             if number == 0 and not checked:

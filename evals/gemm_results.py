@@ -154,6 +154,10 @@ def _summaries(entries: Sequence[Measured]) -> Iterator[str]:
             f"{name}: geometric mean over {len(members)} of the best kernel of each {100 * centre:.1f} %{interval} of "
             f"the library; least {100 * _ratio(worst):.1f} % at {worst.shape}"
         )
+    claims = {m.first.kernel_sha: m.first.obligations for m in entries if m.first.obligations is not None}
+    if claims:
+        whole = sum(proved == total > 0 for proved, total in claims.values())
+        yield f"{whole} of {len(claims)} kernels had every obligation proved when they were bundled"
     same = [_ratio(m) for m in entries if m.against_itself and m.ratio is not None]
     if same:
         centre = exp(sum(log(r) for r in same) / len(same))

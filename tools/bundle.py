@@ -45,7 +45,10 @@ if __name__ == "__main__":
 
 
 class Entry(BaseModel, frozen=True):
-    """One child process of a run: the library alone (`peer`), a candidate against it, or a candidate against itself."""
+    """One child process of a run: the library alone (`peer`), a candidate against it, or a candidate against itself.
+
+    `obligations`: how many of how many the checker proved of the kernel text when it was bundled.
+    """
 
     id: str
     kind: str
@@ -57,6 +60,7 @@ class Entry(BaseModel, frozen=True):
     check_sizes: tuple[dict[str, int], ...] = ()
     kernel_sha: str = ""
     cubin_sha: str = ""
+    obligations: tuple[int, int] | None = None
 
 
 class Plan(BaseModel, frozen=True):
@@ -83,6 +87,7 @@ class Result(BaseModel, frozen=True):
     library: str | None = None
     kernel_sha: str = ""
     cubin_sha: str = ""
+    obligations: tuple[int, int] | None = None
     time_us: tuple[float, float, float] | None = None
     peer_us: tuple[float, float, float] | None = None
     ratio: tuple[float, float, float] | None = None

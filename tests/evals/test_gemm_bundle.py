@@ -35,6 +35,7 @@ def test_a_bundle_runs_by_itself_as_far_as_this_machine_goes(tmp_path: Path) -> 
     (candidate,) = write_bundle(tmp_path / "bundle", CASES)
     assert candidate.artifact.report.spills == 0
     assert candidate.artifact.report.lint == ()
+    assert candidate.obligations[0] == candidate.obligations[1] > 0
     out = tmp_path / "results.json"
     command = [sys.executable, str(tmp_path / "bundle" / "run.py"), "--out", str(out), "--only", "itself"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)

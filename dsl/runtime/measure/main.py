@@ -22,6 +22,7 @@ from . import child
 
 SCHEMA_VERSION = 1
 BUNDLE = "bundle.json"
+KEPT = ("id", "kind", "dtype", "sizes", "schedule", "name", "obligations")  # of an entry, in its result
 KILL_S = 120.0
 SMALL = 50_000_000  # multiplications of a small check
 
@@ -111,7 +112,7 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
         if entry["kind"] == "peer" and "library" in found:
             libraries[where] = found["library"]
         found.setdefault("status", "ok")
-        kept = {k: entry[k] for k in ("id", "kind", "dtype", "sizes", "schedule", "name") if k in entry}
+        kept = {k: entry[k] for k in KEPT if k in entry}
         results.append({**kept, "run": run, **found})
         print(_line(results[-1]), flush=True)
         _write(options.out, plan, results, start)
@@ -139,7 +140,7 @@ def _survey(bundle: Path, plan: dict[str, Any], options: argparse.Namespace, sta
         while rest and time.monotonic() - start < options.minutes * 60:
             found = _surveyed(bundle, rest, options)
             for entry, r in zip(rest, found, strict=False):
-                kept = {k: entry[k] for k in ("id", "kind", "dtype", "sizes", "schedule", "name") if k in entry}
+                kept = {k: entry[k] for k in KEPT if k in entry}
                 results.append({**kept, **r})
                 print(_line(results[-1]), flush=True)
             rest = rest[len(found) :]

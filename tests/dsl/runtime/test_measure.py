@@ -116,6 +116,35 @@ def test_a_kernel_that_hangs_at_odd_sizes_alone_is_timed_and_called_wrong(tmp_pa
     assert (odd["status"], odd["first"]["status"], odd["ratio"]) == ("wrong", "killed", [1, 1, 1])
 
 
+SURVEYOR = """
+import json, os, sys, time
+folder = sys.argv[sys.argv.index("--child") + 1]
+for i, entry in enumerate(json.load(open(folder + "/entry.json"))):
+    print("time", entry["id"], entry["rounds"], flush=True)
+    if entry["id"] == "dies":
+        os._exit(9)
+    found = {"status": "ok", "library": "cublas", "ratio": [1, 1, 1], "time_us": [1, 1, 1], "tflops": 1}
+    json.dump(found, open(f"{folder}/result-{i}.json", "w"))
+"""
+
+
+def test_a_survey_goes_on_after_a_candidate_that_ends_its_child(tmp_path: Path) -> None:
+    made = bundle(tmp_path, "library", "first", "dies", "last")
+    (made / "run.py").write_text(SURVEYOR, "utf-8")
+    code, found = results(made, "--survey", "5")
+    assert code == 0
+    assert {n: r["status"] for n, r in found.items()} == {"library": "ok", "first": "ok", "dies": "died", "last": "ok"}
+    assert "time dies 5" in found["dies"]["message"]
+
+
+def test_runs_follow_each_other_and_check_once(tmp_path: Path) -> None:
+    made = bundle(tmp_path, "library", "good", check_sizes=[{"M": 1}])
+    out = tmp_path / "results.json"
+    assert main.main(made, ["--out", str(out), "--runs", "2"]) == 0
+    rows = json.loads(out.read_text("utf-8"))["results"]
+    assert [(r["id"], r["run"]) for r in rows] == [("library", 0), ("good", 0), ("library", 1), ("good", 1)]
+
+
 def test_no_child_starts_late(tmp_path: Path) -> None:
     code, found = results(bundle(tmp_path, "library", "good"), "--minutes", "0")
     assert code == 3

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from argus.dsl.diagnostics import Span
+from argus.dsl.diagnostics import Code, Diagnostic, Span
 from argus.dsl.interp.arrays import Bools, Floats
 from argus.dsl.interp.machine import Wave
 from argus.dsl.interp.ops_memory import moved
 from argus.dsl.interp.placement import match_axes, registers_for, unite
-from argus.dsl.interp.registers import mismatch, read, unsupported
+from argus.dsl.interp.registers import Nowhere, mismatch, read
 from argus.dsl.interp.values import Frag, Layout
 from argus.dsl.ir.nodes import Binary, Cast, Coordinate, Dtype, Mask, Ref, Select, Tagged, Unary
 from argus.dsl.layout import Expr, names
@@ -102,7 +102,8 @@ def coordinate(w: Wave, node: Coordinate) -> Frag:
         nowhere = np.full(src.data.shape, np.nan)
         return Frag(nowhere, src.layout, np.ones(src.data.shape, np.bool_), src.axes, "i32", src.coords)
     if node.axis not in src.coords:
-        raise unsupported(f"{node.src.name} has no coordinate {node.axis} here", node.span)
+        text = f"{node.src.name} has no coordinate {node.axis} here"
+        raise Nowhere(Diagnostic(code=Code.UNSUPPORTED, message=text, span=node.span))
     values = src.coords[node.axis]
     bad = np.isnan(values)
     return Frag(values, src.layout, bad if bad.any() else None, src.axes, "i32", src.coords)

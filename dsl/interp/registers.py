@@ -14,6 +14,10 @@ from argus.dsl.ir.nodes import Dtype, Index, Ref, Scalar
 from argus.dsl.layout import Accumulator
 
 
+class Nowhere(KernelError):
+    """A coordinate is asked of elements that carry none."""
+
+
 def uniform(value: float, dtype: Dtype = "f32") -> Frag:
     return Frag(np.full((1, 1), float(value)), dtype=dtype)
 

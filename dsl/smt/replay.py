@@ -14,6 +14,7 @@ from argus.dsl.diagnostics import Access, Counterexample, KernelError
 from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.grid import block_indices, persistent_blocks
 from argus.dsl.interp.program import Program, prepare
+from argus.dsl.interp.registers import Nowhere
 from argus.dsl.interp.run import execute
 from argus.dsl.ir import Assign, AtomicAdd, Block, CopyAsync, For, Kernel, Split, TensorParam
 from argus.dsl.ir.rewrite import walk_body
@@ -245,6 +246,8 @@ class Replayer:
                 return None
             try:
                 outcome = self._run(program, policy, blocks, inputs)
+            except Nowhere as e:
+                return None if hazard else Shown(policy, None, text=e.diagnostic.message)
             except (ZeroDivisionError, KernelError):
                 return None
             faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))

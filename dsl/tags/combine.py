@@ -50,6 +50,15 @@ def is_ratio(value: Value) -> bool:
     return bool(value.scale) and not (value.origins or value.folds or value.reduced or value.shift or value.masks)
 
 
+def apart(x: Value, y: Value) -> str:
+    """Why two sums may not be added: one was changed, or not rescaled; empty if they may."""
+    if x.shift or y.shift:
+        return ""
+    if x.scale != y.scale:
+        return "sums relative to different maxima are added: the running one was not rescaled"
+    return "a sum was changed before, and what is added now is not changed alike" if x.changed or y.changed else ""
+
+
 def values_in(cx: Context, tile: Tile) -> list[Value]:
     return [cx.store.values[int(n)] for n in np.unique(tile.codes >> ELEMENT_BITS) if n >= 0]
 
@@ -117,12 +126,8 @@ class Combine:
         grows = self._grow(op, x, y)
         scales = is_sum(x.reduced) != is_sum(y.reduced) and (op == "*" or (op == "/" and is_sum(x.reduced)))
         changed = scales and (x.changed or y.changed or not (is_ratio(x) or is_ratio(y)))
-        if grows and op == "+" and not (x.shift or y.shift):
-            if x.scale != y.scale:
-                text = "sums relative to different maxima are added: the running one was not rescaled"
-                return self._apart(region, text)
-            if x.changed or y.changed:
-                return self._apart(region, "a sum was changed before, and what is added to it now is not changed alike")
+        if grows and op == "+" and (wrong := apart(x, y)):
+            return self._added_apart(region, wrong)
         x, y, scale, shift = self._relations(op, x, y, grows=grows)
         if scales:
             x, y = (x, closed(y)) if is_sum(x.reduced) else (closed(x), y)
@@ -160,7 +165,7 @@ class Combine:
             return x, y, x.scale, ()
         return self.materialised(x), self.materialised(y), (), ()
 
-    def _apart(self, region: Region, text: str) -> Value:
+    def _added_apart(self, region: Region, text: str) -> Value:
         """Sums are added that do not go together: one was changed, or not rescaled, and will be missed."""
         x, y = region.values
         clash = Clash(text, self.span, "", TRUE, self.state.hypotheses(), producer=x.span)

@@ -94,7 +94,7 @@ class _Store:
         )
         values = [v for v, _ in values_of(tile.codes, self.cx.store)]
         reason = next((v.top for v in values if v.top), "")
-        if not reason and any(v.scale or v.shift for v, _ in values_of(whole.codes, self.cx.store)):
+        if not reason and self._relative(whole):
             reason = "what is stored is relative to a maximum: multiply by its exponential, or divide by a sum that is"
         if reason:
             self._block(reason)
@@ -107,6 +107,9 @@ class _Store:
             for value in values:
                 self._check_origins(value)
             self._check_coordinates(tile, values)
+
+    def _relative(self, tile: Tile) -> bool:
+        return any(v.scale or v.shift for v, _ in values_of(tile.codes, self.cx.store))
 
     def _block(self, reason: str) -> None:
         for obligation in (self.epilogue, *(self.complete(o.axis) for o in self.ensures.over)):

@@ -21,6 +21,7 @@ from argus.dsl.tags.domain import (
     Acc,
     Clash,
     Comp,
+    Factor,
     Stat,
     Term,
     Tile,
@@ -126,18 +127,20 @@ class _Mma:
             self.obligation.block(tops[0])
             raise _Failed
         clashes = acc.clashes.union(*(v.clashes for v in values))
-        if not acc.empty and (acc.scale != scale or acc.changed):
-            clashes |= {self.cx.store.clash(self._not_rescaled(acc))}
+        clashes |= self._apart(acc, scale)
         return replace(
             acc, origins=acc.origins.union(*(v.origins for v in values)), scale=scale, clashes=clashes,
             folds=acc.folds.union(*(v.folds for v in values)), wild=acc.wild or any(v.low or v.wild for v in values),
         )  # fmt: skip
 
-    def _not_rescaled(self, acc: Acc) -> Clash:
+    def _apart(self, acc: Acc, scale: tuple[Factor, ...]) -> frozenset[int]:
+        """What is added does not go together with the sums so far."""
+        if acc.empty or (acc.scale == scale and not acc.changed):
+            return frozenset()
         text = "the accumulator and what is added are relative to different maxima: it was not rescaled"
         if acc.changed:
             text = "the accumulator was changed before: what is added now is not changed alike"
-        return Clash(text, self.span, "", TRUE, self.state.hypotheses())
+        return frozenset((self.cx.store.clash(Clash(text, self.span, "", TRUE, self.state.hypotheses())),))
 
     # ------------------------------------------------------------------------------------- registers
 

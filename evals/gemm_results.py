@@ -194,7 +194,8 @@ def _head(results: Results, entries: Sequence[Measured]) -> str:
     known = [r.device for r in results.results if r.device]
     device = known[0] if known else {}
     runs = max((len(m.runs) for m in entries), default=1)
-    said = "median [95 %]" if runs == 1 else f"median of {runs} runs [their range]"
+    said = f"survey of {results.survey} rounds: " if results.survey else ""
+    said += "median [95 %]" if runs == 1 else f"median of {runs} runs [their range]"
     return (
         f"{device.get('name', 'unknown GPU')}, driver {results.driver or 'unknown'}, torch {device.get('torch', '?')}, "
         f"{results.date}; measured, paired, {said}"

@@ -100,7 +100,7 @@ class Result(BaseModel, frozen=True):
 
 
 class Results(BaseModel, frozen=True):
-    """A results file, as `run.py` writes it."""
+    """A results file, as `run.py` writes it; of a survey, with so many rounds."""
 
     schema_version: int
     bundle_sha: str
@@ -108,6 +108,7 @@ class Results(BaseModel, frozen=True):
     date: str
     driver: str | None = None
     seconds: float = 0.0
+    survey: int = 0
     results: tuple[Result, ...]
 
 

@@ -17,6 +17,7 @@ TILE_CLK = 2500.0  # until the first MMA, and the epilogue
 HBM_BYTES_PER_US = 4.2e6
 LAUNCH_US = 2.0
 LINE_BYTES = 128
+PAIR_COST = 1.05  # of two blocks that wait for each other
 SPLIT_COST = 1.85  # of loading rows that each lie in two lines of L2
 MMA_SYNC_SHARE = 0.6  # of wgmma's rate
 
@@ -40,7 +41,7 @@ def predict(schedule: HopperGemmSchedule, sizes: Mapping[str, int]) -> float:
     load = (bm + bn / schedule.cluster) * bk * BYTES / L2_BYTES_PER_CLK
     if k * BYTES % LINE_BYTES:
         load *= SPLIT_COST
-    tile = depth * max(multiply + LOAD_COST * load, load) + TILE_CLK
+    tile = depth * max(multiply + LOAD_COST * load, load) * (1 if schedule.cluster == 1 else PAIR_COST) + TILE_CLK
     # Idle multiprocessors leave bandwidth to the others, who use some of it.
     hbm = BYTES * (m * k + n * k + m * n) / HBM_BYTES_PER_US * (turns * SMS / tiles) ** 0.5
     return LAUNCH_US + max(turns * tile / CLOCK_MHZ, hbm)

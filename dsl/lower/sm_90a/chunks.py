@@ -44,6 +44,8 @@ def copy(ctx: Context, node: CopyAsync) -> None:
     """`copy_async(shared, tile, via="cp")`: zeros where the tile lies outside the tensor."""
     tile, inside = tile_of(ctx, node.src, node), shared_view(node.dst, ctx.types.buffers)
     _demand_rows(ctx, node, inside, tile.shape)
+    if tile.width < 2:
+        raise unsupported(node, "cp.async moves at least 4 bytes", "load and store, or an even pitch in the contract")
     with _each(ctx, tile.shape):
         place = _chunk_place(ctx, inside)
         ctx.out.add(f"copy_chunk<{tile.width}>({place}, {_chunk_of(ctx, tile)});")

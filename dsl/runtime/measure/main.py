@@ -144,7 +144,7 @@ def _survey(bundle: Path, plan: dict[str, Any], options: argparse.Namespace, sta
                 results.append({**kept, **r})
                 print(_line(results[-1]), flush=True)
             rest = rest[len(found) :]
-            _write(options.out, plan, results, start)
+            _write(options.out, plan, results, start, rounds=options.survey)
     return results
 
 
@@ -238,7 +238,8 @@ def _line(r: dict[str, Any]) -> str:
     )
 
 
-def _write(out: Path, plan: dict[str, Any], results: list[dict[str, Any]], start: float) -> None:
+def _write(out: Path, plan: dict[str, Any], results: list[dict[str, Any]], start: float, *, rounds: int = 0) -> None:
+    """`rounds` of a survey, 0 for a measurement."""
     found = {
         "schema_version": SCHEMA_VERSION,
         "bundle_sha": plan["bundle_sha"],
@@ -247,6 +248,7 @@ def _write(out: Path, plan: dict[str, Any], results: list[dict[str, Any]], start
         "seconds": time.monotonic() - start,
         "python": platform.python_version(),
         "driver": _driver(),
+        "survey": rounds,
         "results": results,
     }
     beside = out.with_name(out.name + ".part")

@@ -82,7 +82,10 @@ def text(s: Conv2dSchedule) -> str:
         f"def conv2d(X: {t}[x:N * H * W, c:C], F: {t}[u:{rows}, v:{columns}, o:O, c:C], image: i32[m:M],"
         " row: i32[m:M], column: i32[m:M], Z: f32[m:M, o:O]):\n"
         "    where(C % 8 == 0)\n"
-        "    assume(0 <= image[m], image[m] + H * W <= N * H * W)\n"
+        "    assume(0 <= image[m], image[m] + H * W <= N * H * W, -1 <= pixel(m, u, v) < N * H * W)\n"
+        # The row of X that output pixel m reads at tap (u, v); -1: none, the tap lies outside the image.
+        "    assume(pixel(m, u, v) == (image[m] + (row[m] + u) * W + column[m] + v + 1)"
+        " * (0 <= row[m] + u < H and 0 <= column[m] + v < W) - 1)\n"
         f"    ensures(Z[m, o], over(u, {rows}), over(v, {columns}), over(c, C), uses=(X, F))\n"
         + "".join(f"    {line}\n" for line in body)
     )

@@ -84,8 +84,9 @@ def check_kernel(
     verify(core)
     types = infer(core)
     preconditions = [formula(e, {}) for e in core.where]
-    door = Door(types.sizes, preconditions, contract.assumptions(core).about)
-    vacuous = None if door.consistent(()) else _contradiction(core)
+    known = contract.assumptions(core)
+    door = Door(types.sizes, preconditions, known.about)
+    vacuous = None if door.consistent(known.everywhere()) else _contradiction(core)
     analysis = analyse(core, types, door)
     assumptions = overflow(analysis.context, door)
     found_sha = sha_of(kernel)
@@ -114,7 +115,7 @@ def check_kernel(
 
 
 def _contradiction(core: Kernel) -> str:
-    return " and ".join(show_expr(e) for e in core.where)
+    return " and ".join([*(show_expr(e) for e in core.where), *(a.text for a in core.assume)])
 
 
 def _settled(

@@ -59,6 +59,12 @@ class Assumptions:
     ranges: dict[str, Affine] = field(default_factory=dict[str, Affine])
     extents: dict[str, tuple[Affine, ...]] = field(default_factory=dict[str, tuple[Affine, ...]])
 
+    def everywhere(self) -> tuple[Formula, ...]:
+        """All assumptions at coordinates of which nothing is known."""
+        axes = dict.fromkeys(axis for assumed in self.all for axis in assumed.axes)
+        inside = (f for axis in axes for f in self._inside(axis, var(axis + BOUND)))
+        return (*inside, *(assumed.formula for assumed in self.all))
+
     def about(self, atom: Atom) -> Iterator[Formula]:
         """What the assumptions say of one application."""
         name = function_of(atom)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from argus.dsl.ir import Assign, CopyAsync, Load, MmaAcc, Node, Operand, Store, View
-from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.ir import Assign, AtomicAdd, CopyAsync, Gather, Load, MmaAcc, Node, Operand, Store, View
+from argus.dsl.ir.rewrite import walk, walk_body
 from argus.dsl.ir.types import DTYPE_BYTES
 from argus.dsl.layout.affine import TRUE, Affine, ge, negation, product
 from argus.dsl.tags.access import bytes_of
@@ -45,7 +45,7 @@ def overflow(cx: Context, oracle: Oracle) -> tuple[str, ...]:
             if not oracle.consistent((fits,)):
                 obligation.block(f"the preconditions force offsets of {name} beyond 31 bits")
                 continue
-            assumptions.append(f"a tile of {name} spans at most 2 GiB: {span} <= {OFFSET_LIMIT}")
+            assumptions.append(f"offsets within {name} span at most 2 GiB: {span} <= {OFFSET_LIMIT}")
     return tuple(assumptions)
 
 
@@ -53,6 +53,13 @@ def _span(cx: Context, view: View, name: str) -> list[Affine]:
     """Bytes from the first element of a view of tensor `name` to the end of its last."""
     if root(view) != name:
         return []
+    if any(isinstance(n, Gather) for n in walk(view)):
+        # Rows lie anywhere, so their offsets span the whole tensor.
+        tensor = cx.types.params[name]
+        whole = Affine(DTYPE_BYTES[tensor.dtype])
+        for extent in tensor.shape:
+            whole = product(whole, cx.evaluate(extent))
+        return [whole]
     try:
         at = cx.global_view(view)
     except Outside:
@@ -69,7 +76,7 @@ def _span(cx: Context, view: View, name: str) -> list[Affine]:
 
 def _views(node: Node) -> tuple[View, ...]:
     match node:
-        case Load(view=view) | Store(view=view):
+        case Load(view=view) | Store(view=view) | AtomicAdd(view=view):
             return (view,)
         case Operand(src=src) | CopyAsync(src=src):
             return (src,)

@@ -29,8 +29,9 @@ __all__ = ["SCHEDULES", "MakeInputs", "Reference", "Sizes", "Subject", "expanded
 Arrays = Mapping[str, npt.NDArray[Any]]
 # Kernels whose sugar leaves most unsaid.
 EXPANDED = (
-    "gemm/ring", "hopper_gemm/one-consumer", "hopper_gemm/two-consumers", "attention/full-64",
-    "hopper_attention/tma-store", "moe_up/ring", "moe_down/three-stages",
+    "gemm/ring", "gemm_split_k/ring", "gemm_grouped/ring", "attention/full-64", "attention/three-stages",
+    "moe_up/ring", "moe_down/three-stages", "hopper_gemm/one-consumer", "hopper_gemm/two-consumers",
+    "hopper_gemm/96-columns", "hopper_gemm/drained", "hopper_attention/full-64", "hopper_attention/tma-store",
 )  # fmt: skip
 
 

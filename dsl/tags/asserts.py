@@ -16,6 +16,7 @@ from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.slips import Fix, slip
 from argus.dsl.tags.state import State
 from argus.dsl.tags.values import as_tile
+from argus.dsl.tags.views import Outside
 
 
 class _Undecided(Exception):
@@ -63,7 +64,8 @@ class _Sided:
 
 
 def _component(cx: Context, state: State, node: Component) -> _Sided:
-    assert isinstance(node.src, Ref)
+    if not isinstance(node.src, Ref):
+        raise Outside("an assertion about what no variable holds")
     frag = state.frags[node.src.name]
     tile = as_tile(cx, frag)
     if isinstance(frag, Same):

@@ -10,11 +10,13 @@ from argus.evals.mutation.places import Operator, bodies, either, everywhere
 ARITHMETIC = frozenset({"arithmetic"})
 
 _BARRIERS = (ir.Barrier, ir.Wait, ir.Commit)
-_PHASES = (ir.Arrive, ir.AwaitPhase, ir.Fence, ir.MmaWait, ir.Shift)
+_PHASES = (ir.Arrive, ir.AwaitPhase, ir.MmaWait, ir.Shift)
 
 OPERATORS: dict[str, Operator] = {
     # Synchronisation.
-    "barrier": either(bodies(statements.dropped(ir.Barrier)), everywhere(sync.participants)),
+    "barrier": either(
+        bodies(statements.dropped(ir.Barrier, ir.Shift)), everywhere(sync.participants), everywhere(sync.phase_shift)
+    ),
     "wait": either(bodies(statements.dropped(ir.Wait)), everywhere(sync.wait_count)),
     "commit": bodies(statements.dropped(ir.Commit)),
     "move-sync": bodies(statements.moved(*_BARRIERS)),
@@ -26,12 +28,11 @@ OPERATORS: dict[str, Operator] = {
     ),
     "byte-count": everywhere(sync.byte_count),
     "arrival-count": everywhere(sync.arrival_count),
-    "fence": bodies(statements.dropped(ir.Fence)),
+    "fence": either(bodies(statements.dropped(ir.Fence)), bodies(statements.moved(ir.Fence, least=1))),
     "mma-wait": either(bodies(statements.dropped(ir.MmaWait)), everywhere(sync.mma_wait_count)),
     "role": either(
         bodies(statements.unwrapped(ir.Role, ir.Elect)), everywhere(sync.group_index), everywhere(sync.role_size)
     ),
-    "shift": either(bodies(statements.dropped(ir.Shift)), everywhere(sync.phase_shift)),
     # Statements.
     "drop-store": bodies(statements.dropped(ir.Store, ir.AtomicAdd)),
     "drop-copy": bodies(statements.dropped(ir.CopyAsync, ir.Copy)),
@@ -53,8 +54,7 @@ OPERATORS: dict[str, Operator] = {
     "stage-count": everywhere(expressions.stage_count),
     "k-tile": everywhere(expressions.k_tile),
     "tile-index": everywhere(expressions.tile_index),
-    "tile-size": everywhere(expressions.tile_size),
-    "rows": everywhere(expressions.rows),
+    "tile-size": either(everywhere(expressions.tile_size), everywhere(expressions.rows)),
     "grid": everywhere(expressions.grid),
     "split": everywhere(values.split_bounds),
     "trip-count": everywhere(expressions.trip_count),

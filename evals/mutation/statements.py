@@ -48,15 +48,15 @@ def swapped_neighbours(body: Body) -> Iterator[Body]:
         yield (*body[:i], body[i + 1], body[i], *body[i + 2 :])
 
 
-def moved(*kinds: type) -> Edit:
-    """Elsewhere in the same list; next to its place is `swapped_neighbours`."""
+def moved(*kinds: type, least: int = 2) -> Edit:
+    """Elsewhere in the same list, by so many places at least; by one is what `swapped_neighbours` does as well."""
 
     def edit(body: Body) -> Iterator[Body]:
         for i, stmt in enumerate(body):
             if isinstance(stmt, kinds):
                 rest = (*body[:i], *body[i + 1 :])
                 for j in range(len(rest) + 1):
-                    if abs(i - j) > 1:
+                    if abs(i - j) >= least:
                         yield (*rest[:j], stmt, *rest[j:])
 
     return edit

@@ -56,7 +56,8 @@ def shaken(kernel: ir.Kernel, random: Random, pool: Pool) -> ir.Kernel:
             seen += 1
             if seen - 1 == target:
                 return _changed(node, random, pool)
-            return map_children(node, visit)
+            # What these are fields or components of is a name, by type.
+            return node if isinstance(node, ir.Field | ir.Component) else map_children(node, visit)
 
         body = [visit(s) for s in kernel.body]
         if random.random() < 0.2:

@@ -15,6 +15,8 @@ from argus.agents.policy.lessons import Arm, carried
 from argus.agents.policy.reward import Reward
 from argus.graph.errors import RunError
 from argus.graph.folder import RECORD, RunFolder
+from argus.graph.record import read_record
+from argus.graph.store import step_id
 
 
 def beliefs_of(run: Path, catalogue: Catalogue, reward: Reward) -> dict[str, Arm]:
@@ -34,8 +36,12 @@ def beliefs_of(run: Path, catalogue: Catalogue, reward: Reward) -> dict[str, Arm
     for _, fresh in groupby(attempts, key=lambda a: a.round):
         usable = [a for a in fresh if a.parent is None or a.parent in known]
         arms = learn(arms, usable, known, catalogue, reward).arms
-    # Which steps taught it is the other run's business: a lesson here cites steps of this one.
-    return {name: arm.model_copy(update={"steps": ()}) for name, arm in carried(arms.values()).items()}
+    # Lessons go on citing the steps that taught them, by the episode that they belong to.
+    episode = read_record(folder).run_id
+    return {
+        name: arm.model_copy(update={"steps": tuple(step_id(episode, s) for s in arm.steps)})
+        for name, arm in carried(arms.values()).items()
+    }
 
 
 def _attempts(folder: RunFolder) -> Iterator[Attempt]:

@@ -117,7 +117,8 @@ class Store:
 
 
 def step_id(episode: str, attempt: int | str) -> str:
-    return f"{episode}/{attempt}"
+    """A step's name among all episodes; a name that is one already stays."""
+    return str(attempt) if "/" in str(attempt) else f"{episode}/{attempt}"
 
 
 def _step(episode: str, a: Attempt) -> dict[str, Any]:

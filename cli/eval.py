@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from argus.graph.timing import TimeTable
 
 app = typer.Typer(
-    no_args_is_help=True, help="Evaluation suites: checker, races, fuzz, repair, table, search, estimator."
+    no_args_is_help=True, help="Evaluation suites: checker, races, fuzz, repair, table, search, estimator, gate, times."
 )
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
@@ -283,6 +283,46 @@ def _times(path: Path | None, *, json: bool) -> TimeTable:
         fail("input", "there is no table of measured times", str(path or "evals/data"), json=json)
     except (OSError, ValidationError) as error:
         fail("input", f"this is no table of measured times: {error}", str(path), json=json)
+
+
+@app.command()
+def gate(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run whose lessons are at stake: an id or a folder.")],
+    shape: Annotated[list[str], typer.Option(help="A task outside the run's evidence: m=…,n=…,k=…; repeatable.")],
+    runs: Annotated[int, typer.Option(help="Seeds a task.", min=1)] = 3,
+    candidates: Annotated[int, typer.Option(help="Kernels that each search may try.", min=1)] = 12,
+    rounds: Annotated[int, typer.Option(help="Rounds of each search.", min=1)] = 3,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Whether a run's lessons help on other tasks; the verdict is kept with its prompt. Exit 1: not promoted."""
+    from argus.cli.optimize import run_folder  # noqa: PLC0415
+    from argus.evals.gate import decide, evaluate_gate, policy_search  # noqa: PLC0415
+    from argus.graph.errors import RunError  # noqa: PLC0415
+    from argus.graph.folder import RunFolder  # noqa: PLC0415
+    from argus.graph.record import read_record  # noqa: PLC0415
+
+    folder = run_folder(run)
+    try:
+        record = read_record(RunFolder.open(folder))
+        report = evaluate_gate(
+            folder,
+            [parse_shape(s, json=json) for s in shape],
+            runs=runs,
+            search=policy_search(record, rounds=rounds, candidates=candidates),
+            seed=seed,
+            progress=Counted("pairs searched"),
+        )
+        decide(folder, report)
+    except RunError as error:
+        fail("input", error.message, error.where, error.hint, json=json)
+    except ToolchainError as error:
+        fail("toolchain", str(error), json=json)
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.render())
+    raise typer.Exit(code=0 if report.promoted else 1)
 
 
 @app.command()

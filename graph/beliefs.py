@@ -20,12 +20,27 @@ from argus.graph.store import step_id
 
 
 def beliefs_of(run: Path, catalogue: Catalogue, reward: Reward) -> dict[str, Arm]:
-    """What a run's attempts teach, under this catalogue's cards.
+    """What a run's attempts teach another, under this catalogue's cards.
 
     Arms carry target, family and kind of time in their names: those of another target lie idle.
 
     Raises:
         RunError: If there is no run, or none of its attempts can be read.
+    """
+    # Lessons go on citing the steps that taught them, by the episode that they belong to.
+    episode = read_record(RunFolder.open(run)).run_id
+    arms = carried(learned_arms(run, catalogue, reward).values())
+    return {
+        name: arm.model_copy(update={"steps": tuple(step_id(episode, s) for s in arm.steps)})
+        for name, arm in arms.items()
+    }
+
+
+def learned_arms(run: Path, catalogue: Catalogue, reward: Reward) -> dict[str, Arm]:
+    """The arms as the run itself left them.
+
+    Raises:
+        RunError: See `beliefs_of`.
     """
     folder = RunFolder.open(run)
     attempts = sorted(_attempts(folder), key=lambda a: (a.round, a.id))
@@ -36,12 +51,7 @@ def beliefs_of(run: Path, catalogue: Catalogue, reward: Reward) -> dict[str, Arm
     for _, fresh in groupby(attempts, key=lambda a: a.round):
         usable = [a for a in fresh if a.parent is None or a.parent in known]
         arms = learn(arms, usable, known, catalogue, reward).arms
-    # Lessons go on citing the steps that taught them, by the episode that they belong to.
-    episode = read_record(folder).run_id
-    return {
-        name: arm.model_copy(update={"steps": tuple(step_id(episode, s) for s in arm.steps)})
-        for name, arm in carried(arms.values()).items()
-    }
+    return arms
 
 
 def _attempts(folder: RunFolder) -> Iterator[Attempt]:

@@ -98,6 +98,11 @@ class Store:
         row = {"sha": sha, "parent": parent, "seed_sha": seed_sha, "lesson_ids": _json(list(lesson_ids))}
         self._put("prompt", [{**row, "status": status, "gate": None}], keep=True)
 
+    def decide_prompt(self, sha: str, status: str, gate: str) -> None:
+        """What a gate said of a prompt, as JSON; a prompt that is not there stays unknown."""
+        with closing(sqlite3.connect(self.path, timeout=30)) as db, db:
+            db.execute("update prompt set status = ?, gate = ? where sha = ?", (status, gate, sha))
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A whole table, for reports and tests."""
         if table not in ("episode", "step", "lesson", "prompt"):

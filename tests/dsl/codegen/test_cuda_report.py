@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,3 +136,15 @@ def test_too_few_registers_are_told(tmp_path: Path) -> None:
     found = build_cuda(tight, "", tmp_path).report
     assert found.spills > 0
     assert any("spilled to local memory" in text for text in found.lint)
+
+
+@needs_nvcc
+@pytest.mark.slow
+def test_the_portable_form_compiles_for_older_and_newer_gpus(tmp_path: Path) -> None:
+    _, made = lowered(MMA_SYNC)
+    source = tmp_path / "kernel.cu"
+    source.write_text(made.source, "utf-8")
+    for arch in ("sm_80", "sm_100"):
+        command = ["nvcc", f"-arch={arch}", "-std=c++17", "-cubin", str(source), "-o", str(tmp_path / "out")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        assert done.returncode == 0, done.stderr

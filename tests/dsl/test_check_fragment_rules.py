@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from argus.dsl.check import check
+from argus.dsl.layout.affine import Formula
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.domain import Acc, Fragment, Ident, Stat, Tile, Top
 from argus.dsl.tags.state import State
@@ -29,6 +30,10 @@ def none_found(*_: Any, **__: Any) -> frozenset[int]:  # noqa: ANN401
 
 def no_reason(*_: Any, **__: Any) -> str:  # noqa: ANN401
     return ""
+
+
+def no_terms(_: object) -> list[list[Formula]]:
+    return []
 
 
 def always(*_: Any, **__: Any) -> bool:  # noqa: ANN401
@@ -106,7 +111,7 @@ RULES: dict[str, tuple[str, Callable[..., Any], str, str]] = {
     ),
     "a wave gives only what it has": (f"{TAGS}.moves._scattered", unsaid, OTHER_WAVES, "conformity"),
     "padding that is reduced is neutral": (
-        f"{SMT}.discharge.padding_summed", lambda _: [], slip("a non-neutral pad in a sum"), "completeness",
+        f"{SMT}.discharge.padding_summed", no_terms, slip("a non-neutral pad in a sum"), "completeness",
     ),
     "members are the contract's": (
         f"{TAGS}.epilogue.complete", nothing, slip("a query does not see itself"), "completeness",
@@ -167,6 +172,7 @@ def test_lanes_of_scores_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
         made, (cx, state, *_, node, _made) = args[-1], args
         assert isinstance(frag, Acc | Tile)
         tile = as_tile(cx, frag)
+        assert isinstance(tile, Tile)
         step = state.reduce(cx.evaluate(node.ks)).const
         depth = made.shape[1]
         return Tile(tile.codes[:, step * depth : (step + 1) * depth], made)

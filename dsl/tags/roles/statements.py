@@ -28,6 +28,7 @@ from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Fragment, Ints, Same, Tile, Top, Value
 from argus.dsl.tags.epilogue import store_output
 from argus.dsl.tags.gather import rows_of
+from argus.dsl.tags.marks import unrelated
 from argus.dsl.tags.mma import k_depth, mma_into
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.cells import Access, Place
@@ -333,7 +334,7 @@ class Statements:
     def _codes(self, frag: Fragment) -> Ints:
         tile = as_tile(self.cx, frag)
         if isinstance(tile, Tile):
-            return tile.codes
+            return unrelated(self.cx, tile.codes)
         assert tile.type is not None
         return self.cx.store.codes(Value(frozenset(), (), top=tile.reason), tile.type.shape)
 

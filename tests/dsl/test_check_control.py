@@ -47,7 +47,9 @@ SLIPS: dict[str, Slip] = {
     "parts with gaps": ("split_k", (("range(begin, end)", "range(begin, end - 1)"),), "completeness", "atomic_add("),
     "parts that overlap": ("split_k", (("range(begin, end)", "range(begin, end + 1)"),), "completeness", "atomic_add("),
     "each part sums all": (
-        "split_k", (("range(begin, end)", "range(cdiv(K, 32))"),), "completeness", "atomic_add(",
+        "split_k",
+        (("range(begin, end)", "range(cdiv(K, 32))"), ("[bm, begin]", "[bm, 0]"), ("[bn, begin]", "[bn, 0]")),
+        "completeness", "atomic_add(",
     ),
     "the parts leave out the tail": (
         "split_k", (("split(cdiv(K, 32)", "split(K // 32"),), "completeness", "atomic_add(",

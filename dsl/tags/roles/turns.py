@@ -50,7 +50,9 @@ class Families:
         for name, count in self._counts.items():
             uses = found.get(name, [])
             if name in barriers or (all(u is not None for u in uses) and not all(isinstance(u, Const) for u in uses)):
-                ring = name.split("·")[0] if "·" in name else name if count == 1 else ""
+                # Expansion names a ring's parts `ring.part`; printed, and read again, the dot is a middle dot.
+                ring, _, part = name.replace("·", ".").partition(".")
+                ring = ring if part or count == 1 else ""
                 members.setdefault((ring, count), set()).add(name)
         self.all = tuple(
             Family(f"{ring}/{count}", count, frozenset(names)) for (ring, count), names in sorted(members.items())

@@ -52,6 +52,7 @@ from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.joint_loop import JointLoop, Later, forget_run
 from argus.dsl.tags.roles.locate import Locator
 from argus.dsl.tags.roles.memory_rules import MemoryRules
+from argus.dsl.tags.roles.partners import partners
 from argus.dsl.tags.roles.register import accumulators_of, read_accumulators
 from argus.dsl.tags.roles.statements import Actor, Statements
 from argus.dsl.tags.roles.sync import Sync, sync_of
@@ -103,9 +104,10 @@ class _Forked(Exception):
 
 
 class RoleWalker(Walker):
-    """The walk; `actor` executes the present statement."""
+    """The walk; `actor` executes the present statement, `stuck` says that some teams waited for others for ever."""
 
     actor: Actor
+    stuck: bool = False
 
     def __init__(self, kernel: Kernel, types: Types, oracle: Oracle) -> None:
         super().__init__(kernel, types, oracle)
@@ -330,24 +332,36 @@ class RoleWalker(Walker):
             if path.state.lost:
                 self._give_up(path, path.state.lost)
                 return [path]
-            bounds = {t: self._bounds(path.state, s) for t, s in loops.items()}
-            start, stop = next(iter(bounds.values()))
-            loops = {t: s for t, s in loops.items() if bounds[t] == (start, stop)}
-            later = self._rest({t: items[1:] if t in loops else items for t, items in path.work.items()})
-            outer = {s.targets[0]: self.cx.env.get(s.targets[0]) for s in loops.values()}
+            loops, ends = self._joint(path, loops)
+        work = {t: items[1:] if t in loops else items for t, items in path.work.items()}
+        out = [_Path(end, dict(work), path.elected) for end in ends]
+        for lost in (p for p in out if p.state.lost):
+            self._give_up(lost, lost.state.lost)
+        return out
+
+    def _joint(self, path: _Path, loops: dict[int, For]) -> tuple[dict[int, For], list[State]]:
+        """One group of loops to its end: the first that does not wait for teams beyond it; and which it was."""
+        bounds = {t: self._bounds(path.state, s) for t, s in loops.items()}
+        groups = partners(loops, bounds)
+        for group in groups:
+            mark = self.cx.registry.mark()
+            state = path.state if group is groups[-1] else path.state.fork()
+            start, stop = bounds[next(iter(group))]
+            later = self._rest({t: items[1:] if t in group else items for t, items in path.work.items()})
+            outer = {s.targets[0]: self.cx.env.get(s.targets[0]) for s in group.values()}
+            self.stuck = False
             ends = JointLoop(
-                self.cx, self.families, loops, path.state, self.run_teams, start=start, stop=stop, later=later
+                self.cx, self.families, group, state, self.run_teams, start=start, stop=stop, later=later
             ).solve_teams()
             for name, form in outer.items():
                 if form is None:
                     self.cx.env.pop(name, None)
                 else:
                     self.cx.env[name] = form
-        work = {t: items[1:] if t in loops else items for t, items in path.work.items()}
-        out = [_Path(end, dict(work), path.elected) for end in ends]
-        for lost in (p for p in out if p.state.lost):
-            self._give_up(lost, lost.state.lost)
-        return out
+            if not self.stuck or group is groups[-1]:
+                return group, ends
+            self.cx.registry.rewind(mark)
+        raise AssertionError("some loop is the last")
 
     def _rest(self, work: Work) -> Later:
         names, buffers = set[str](), set[str]()
@@ -360,6 +374,7 @@ class RoleWalker(Walker):
 
     def _stuck(self, path: _Path, heads: dict[int, Item]) -> None:
         """Every team waits: no schedule gets further."""
+        self.stuck = True
         waits = [(t, s) for t, s in heads.items() if not isinstance(s, Bind | Elected)]
         for team, stmt in waits:
             others = [s for _, s in waits if s is not stmt]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from argus.dsl.ir import Arrive, AwaitPhase, Elect, For, If, Kernel, Role, Stmt
 from argus.dsl.ir.rewrite import walk_body
+from argus.dsl.layout.affine import FALSE, TRUE, formula
 
 WARP = 32  # lanes of a wave on sm_90a
 
@@ -61,8 +62,10 @@ def parties(kernel: Kernel, all_teams: tuple[Team, ...]) -> dict[str, int]:
                     visit(inner, who, elected=True)
                 case For(body=inner):
                     visit(inner, who, elected=elected)
-                case If(body=inner, orelse=orelse):
-                    visit((*inner, *orelse), who, elected=elected)
+                case If(condition=condition, body=inner, orelse=orelse):
+                    holds = formula(condition, {})
+                    visit(() if holds == FALSE else inner, who, elected=elected)
+                    visit(() if holds == TRUE else orelse, who, elected=elected)
                 case _:
                     pass
 

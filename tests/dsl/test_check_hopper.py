@@ -127,9 +127,9 @@ RULES: dict[str, tuple[str, Callable[..., Any], str]] = {
     "no phase twice while one waits": (
         f"{ROLES}.phases.Slot.unseen", none_of_them, "all waves wait for what one lane fills",
     ),
-    "bytes of a phase": (f"{ROLES}.statements.Statements.count_bytes", nothing, "more bytes announced than copied"),
+    "bytes of a phase": (f"{ROLES}.arrivals.Arrivals.count_bytes", nothing, "more bytes announced than copied"),
     "stores leave before the end": (
-        f"{ROLES}.statements.Statements.ended", nothing, "block ends while its stores are in flight",
+        f"{ROLES}.copies.Copies.ended", nothing, "block ends while its stores are in flight",
     ),
     "a k-step's place": ("argus.dsl.tags.mma._Mma._check_k", nothing, "next k-tile of one operand"),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from argus.dsl.check import check_kernel
+from argus.dsl.check import check, check_kernel
 from argus.dsl.diagnostics import CheckReport
 from argus.evals.subjects import read
 
@@ -48,6 +48,41 @@ def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
 """
 
 
+CONSUMER = """\
+        with role("mma{i}", waves=4, regs=232):
+            acc{i} = mma_acc("m64n128k16", 64, 128)
+            for kt in range(cdiv(K, 64)):
+                with r{i}.use(keep=1) as st:
+                    for ks in unroll(4):
+                        a, b = st.As.operand("a", acc{i}, ks), st.Bs.operand("b", acc{i}, ks)
+                        acc{i} += mma(a, b)
+            mma_wait(0)
+            store(C.tile(64, 128)[2 * bm + {i}, bn], acc{i})
+"""
+TWO_RINGS = (
+    """\
+@kernel(target="sm_90a", waves=12)
+def gemm(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0, N % 8 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    r0 = ring(2, As=shared(bf16, 64, 64, swizzle=b128), Bs=shared(bf16, 128, 64, swizzle=b128))
+    r1 = ring(2, As=shared(bf16, 64, 64, swizzle=b128), Bs=shared(bf16, 128, 64, swizzle=b128))
+    for bm, bn in tiles(cdiv(M, 128), cdiv(N, 128), order=group_m(8)):
+        with role("load", waves=4, regs=40):
+            for kt in range(cdiv(K, 64)):
+                with r0.fill() as st:
+                    copy_async(st.As, A.tile(64, 64)[2 * bm, kt], via="tma")
+                    copy_async(st.Bs, B.tile(128, 64)[bn, kt], via="tma")
+            for kt in range(cdiv(K, 64)):
+                with r1.fill() as st:
+                    copy_async(st.As, A.tile(64, 64)[2 * bm + 1, kt], via="tma")
+                    copy_async(st.Bs, B.tile(128, 64)[bn, kt], via="tma")
+"""
+    + CONSUMER.format(i=0)
+    + CONSUMER.format(i=1)
+)
+
+
 def checked(*edits: tuple[str, str]) -> CheckReport:
     text = KERNEL
     for old, new in edits:
@@ -69,6 +104,11 @@ def test_freeing_it_after_the_loop_is_proved() -> None:
     assert checked(
         ("            arrive(gone)\n", ""), ("            store(C", "            arrive(gone)\n            store(C")
     ).ok
+
+
+def test_consumers_with_rings_of_their_own_are_proved() -> None:
+    """The loader's first loop runs beside the first consumer's, its second beside the other's."""
+    assert check(TWO_RINGS).ok
 
 
 @pytest.mark.slow

@@ -11,13 +11,14 @@ from argus.dsl.layout import Expr
 from argus.dsl.layout.affine import FALSE, Affine, Formula
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Ints
+from argus.dsl.tags.gather import rows_of
 from argus.dsl.tags.groups import assume_groups
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.cells import Place, Region, is_staged, region_of
 from argus.dsl.tags.roles.sync import sync_of
 from argus.dsl.tags.roles.turns import Families, counted, number_of, plain
 from argus.dsl.tags.state import State
-from argus.dsl.tags.views import Need, Outside, root
+from argus.dsl.tags.views import GlobalView, Need, Outside, root
 
 
 @dataclass(slots=True, eq=False)
@@ -127,6 +128,12 @@ class Locator:
         return place, number, base + number
 
     # ----------------------------------------------------------------------------------------- bounds
+
+    def tensor(self, state: State, site: Site, view: View) -> GlobalView:
+        """A view of a tensor, which must lie inside it as far as nothing pads."""
+        at = self.cx.global_view(view, lambda name: rows_of(self.cx, state, name))
+        self.needs(state, site, at.needs)
+        return at
 
     def needs(self, state: State, site: Site, needs: tuple[Need, ...]) -> None:
         bounds = self.cx.registry.get("bounds", site.number)

@@ -33,6 +33,22 @@ class Team:
         return f"role {self.role}" if self.role else "the block"
 
 
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who executes: a team, or its first lane where one was elected."""
+
+    team: Team
+    elected: bool
+
+    @property
+    def waves(self) -> range:
+        return range(self.team.first, self.team.first + 1) if self.elected else self.team.members
+
+    @property
+    def mask(self) -> int:
+        return 1 << self.team.first if self.elected else self.team.mask
+
+
 def teams(kernel: Kernel) -> tuple[Team, ...]:
     """The teams of a block in the order of their waves; roles take waves in the order of the text."""
     out = list[Team]()

@@ -5,64 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from argus.dsl.ir import (
-    Arrive,
-    AsOperand,
-    AssertComplete,
-    AssertMatch,
-    Assign,
-    AtomicAdd,
     AwaitPhase,
     Barrier,
-    Block,
-    Commit,
-    CopyAsync,
     Elect,
-    Fence,
     For,
     If,
-    Kernel,
-    Load,
-    MBar,
     MmaInto,
-    MmaWait,
-    Operand,
-    Priority,
-    Reduce,
     Ref,
-    Relayout,
     Role,
-    SchedBarrier,
-    SchedGroup,
-    Shared,
-    Shuffle,
     Stmt,
-    Store,
-    Wait,
 )
 from argus.dsl.ir.rewrite import walk_body
-from argus.dsl.ir.types import FragType, Types
-from argus.dsl.layout import Expr, OperandMap
 from argus.dsl.layout.affine import Affine, negation
-from argus.dsl.tags.analysis import MAX_STATES, Walker, word
-from argus.dsl.tags.asserts import assert_match
-from argus.dsl.tags.context import Oracle, block_all
+from argus.dsl.tags.analysis import MAX_STATES
+from argus.dsl.tags.context import block_all
 from argus.dsl.tags.coverage import coverage
-from argus.dsl.tags.domain import Fragment
 from argus.dsl.tags.obligations import Finding
 from argus.dsl.tags.roles.joint_loop import JointLoop, Later, forget_run
-from argus.dsl.tags.roles.locate import Locator
-from argus.dsl.tags.roles.memory_rules import MemoryRules
 from argus.dsl.tags.roles.partners import partners
-from argus.dsl.tags.roles.register import accumulators_of, read_accumulators
-from argus.dsl.tags.roles.statements import Actor, Statements
 from argus.dsl.tags.roles.sync import Sync, sync_of
-from argus.dsl.tags.roles.teams import teams
+from argus.dsl.tags.roles.team_walker import TeamWalker
+from argus.dsl.tags.roles.teams import Actor
 from argus.dsl.tags.roles.tile_loop import TileLoop
-from argus.dsl.tags.roles.turns import Families
 from argus.dsl.tags.state import State
-from argus.dsl.tags.sums import assert_complete
-from argus.dsl.tags.views import Outside, root
-from argus.dsl.targets.atoms import ATOMS
+from argus.dsl.tags.views import Outside
 
 CONCRETE_TRIPS = 16
 
@@ -103,22 +69,10 @@ class _Forked(Exception):
         self.paths = paths
 
 
-class RoleWalker(Walker):
-    """The walk; `actor` executes the present statement, `stuck` says that some teams waited for others for ever."""
+class RoleWalker(TeamWalker):
+    """The walk; `stuck` says that some teams waited for others for ever."""
 
-    actor: Actor
     stuck: bool = False
-
-    def __init__(self, kernel: Kernel, types: Types, oracle: Oracle) -> None:
-        super().__init__(kernel, types, oracle)
-        self.teams = teams(kernel)
-        self.families = Families(kernel)
-        self.accumulators = accumulators_of(kernel)
-        self.lasting = frozenset(types.sizes) | frozenset(types.scalars)
-        self.locator = Locator(self.cx, self.families)
-        made = [(n.targets[0], n.value) for n in walk_body(kernel.body) if isinstance(n, Assign)]
-        in_shared = frozenset(n for n, v in made if isinstance(v, Operand) and root(v.src) in types.buffers)
-        self.rules = Statements(self.cx, MemoryRules(self.cx, self.teams, self.families), self.locator, in_shared)
 
     def run(self) -> None:
         cx = self.cx
@@ -134,12 +88,8 @@ class RoleWalker(Walker):
         finals = self.run_teams({t.number: cx.kernel.body for t in self.teams}, state)
         for final in finals:
             if not final.lost:
-                self.rules.ended(final)
+                self.copies.ended(final)
         coverage(cx, self.blocks, finals, self._ends_of_tiles)
-
-    def add_grid(self, names: tuple[str, ...], counts: tuple[Expr, ...], state: State) -> None:
-        """Indices of the grid, known to lie in their ranges."""
-        self._grid(names, counts, state)
 
     # ---------------------------------------------------------------------------------------- the walk
 
@@ -242,12 +192,12 @@ class RoleWalker(Walker):
             case For():
                 return self._unrolled(path, item, rest)
             case AwaitPhase():
-                over = self.rules.awaited(path.state, self.actor, self._site(item), item)
+                over = self.arrivals.awaited(path.state, self.actor, self._site(item), item)
                 return rest if over else None
             case Barrier():
                 return rest if self._meets(path, item) else None
             case _:
-                self._perform(path.state, item)
+                self.perform(path.state, item)
                 return rest
 
     # ----------------------------------------------------------------------------------- control flow
@@ -378,7 +328,7 @@ class RoleWalker(Walker):
         waits = [(t, s) for t, s in heads.items() if not isinstance(s, Bind | Elected)]
         for team, stmt in waits:
             others = [s for _, s in waits if s is not stmt]
-            fix_class, fix = self.rules.why_stuck(path.state, stmt, self.teams[team])
+            fix_class, fix = self.arrivals.why_stuck(path.state, stmt, self.teams[team])
             finding = Finding(
                 "every team waits, and none can go on", stmt.span, self.cx.loops(),
                 producer=others[0].span if others else None, fix_class=fix_class, fix=fix,
@@ -386,67 +336,3 @@ class RoleWalker(Walker):
             obligation = self.cx.registry.get("deadlock", self._site(stmt).number)
             self.cx.violated(obligation, path.state, "structure", lambda finding=finding: finding)
         self._give_up(path, f"all teams wait at line {waits[0][1].span.line}")
-
-    # ------------------------------------------------------------------------------------- statements
-
-    def _perform(self, state: State, stmt: Stmt) -> None:
-        cx, rules, actor = self.cx, self.rules, self.actor
-        match stmt:
-            case Assign(value=Shared() | MBar()) | SchedGroup() | SchedBarrier() | Priority():
-                pass
-            case Assign(value=Block(counts=counts)):
-                # Each team executes it, and all get the same.
-                if stmt.targets[0] not in dict(self.blocks):
-                    self._grid(stmt.targets, counts, state)
-            case Assign():
-                self._assign(stmt, state)
-            case Store(value=value):
-                self._registers(state, stmt)
-                rules.store(state, actor, self._site(stmt), stmt, self._part(state, value))
-            case AtomicAdd(value=value):
-                self._registers(state, stmt)
-                rules.add(state, self._site(stmt), stmt, self._part(state, value))
-            case CopyAsync():
-                rules.copy(state, actor, self._site(stmt), stmt)
-            case Commit():
-                rules.commit(state, actor, stmt)
-            case Wait(pending=pending):
-                rules.wait(state, actor, pending)
-            case Fence():
-                sync_of(state).order.fence(actor.mask)
-            case Arrive():
-                rules.arrive(state, actor, self._site(stmt), stmt)
-            case MmaInto():
-                rules.multiply(state, actor, self._site(stmt), stmt)
-            case MmaWait(pending=pending):
-                rules.mma_wait(state, actor, pending)
-            case AssertMatch():
-                assert_match(cx, state, self._site(stmt), stmt)
-            case AssertComplete():
-                assert_complete(cx, state, self._site(stmt), stmt)
-            case _:
-                raise Outside(word(stmt))
-
-    def _registers(self, state: State, stmt: Stmt) -> None:
-        for name in read_accumulators(stmt, self.accumulators):
-            self.rules.registers_read(state, self.actor.team, self._site(stmt), name)
-
-    def _of_warpgroup(self, made: FragType) -> bool:
-        return isinstance(made.map, OperandMap) and ATOMS[made.map.acc.atom].warpgroup
-
-    def _value(self, stmt: Assign, state: State, made: FragType) -> Fragment:
-        site = self._site(stmt)
-        self._registers(state, stmt)
-        match stmt.value:
-            case Operand(src=src) if root(src) in self.cx.types.buffers:
-                return self.rules.operand(state, self.actor, site, stmt.targets[0], stmt.value)
-            case AsOperand(src=src) if self._of_warpgroup(made):
-                return self.rules.as_operand(state, stmt.value, self._part(state, src), made)
-            case Load(view=view) if root(view) in self.cx.types.buffers:
-                return self.rules.load(state, self.actor, site, view, made)
-            case Relayout() | Shuffle():
-                raise Outside(word(stmt.value))  # the tables of lanes are those of waves of 64
-            case Reduce(across="block") if len(self.teams) > 1:
-                raise Outside('reduce(..., across="block") in a role')
-            case _:
-                return super()._value(stmt, state, made)

@@ -66,7 +66,10 @@ def test_a_run_parks_and_says_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_nvcc_a_kernel_is_checked_and_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    def nothing(*_: object, **__: object) -> None:
+        return None
+
+    monkeypatch.setattr(shutil, "which", nothing)
     done = runner.invoke(app, [*START, "--out", "runs/one", "--json"])
     assert done.exit_code == 3, done.output
     assert "nvcc is missing" in done.stderr

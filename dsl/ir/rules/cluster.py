@@ -1,8 +1,10 @@
 """Copies that the blocks of a cluster share: each reads a part from memory, and all receive the whole.
 
-What a block sees is the copy that it asked for, so nothing but this rule need know of the others: they ask for the same
-copies, in the same order. That holds where neighbouring blocks have tiles that differ in the first index alone, and
-nothing that decides what is copied, or how often, depends on that index.
+What a block sees is the copy that it asked for, so nothing but this rule need know of the others. Two things make that
+true. They ask for the same copies, in the same order: neighbouring blocks have tiles that differ in the first index
+alone, and nothing that decides what is copied, or how often, depends on that index. And a block's stage is overwritten
+when it is free: what is proved for a block of its own loads must hold for its neighbour's, so loads may follow uses
+through one ring's barriers alone, whose arrivals lowering gathers from both blocks.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from typing import Any, cast
 
 from argus.dsl.diagnostics import Code, Diagnostic
 from argus.dsl.ir.divides import Multiples, divisor
-from argus.dsl.ir.nodes import CopyAsync, For, If, Kernel, Node
+from argus.dsl.ir.nodes import Assign, Barrier, CopyAsync, For, If, Kernel, MBar, Node
 from argus.dsl.ir.report import diagnostic
 from argus.dsl.ir.rewrite import walk, walk_body
+from argus.dsl.ir.shapes import base
 from argus.dsl.layout import Const, Expr, Op, Var
 from argus.dsl.layout import names as variables
 
@@ -43,6 +46,10 @@ def cluster_problems(kernel: Kernel, sizes: tuple[str, ...], known: Multiples) -
         yield diagnostic(Code.UNSUPPORTED, span, message, hint)
         return
     (loop,) = loops
+    if (unsafe := _other_order(kernel, copies, loop)) is not None:
+        node, message = unsafe
+        yield diagnostic(Code.UNSUPPORTED, node.span, message, "one ring, which the shared copies fill, and roles")
+        return
     if not _pairs(loop, known):
         message = f"neighbouring tiles of order={loop.order} need not lie in one column"
         hint = "an even number of rows of tiles, such as 2 * cdiv(M, 256), and order=group_m(G) with an even G"
@@ -63,6 +70,22 @@ def cluster_problems(kernel: Kernel, sizes: tuple[str, ...], known: Multiples) -
         if used - equal:
             message = f"{what} depends on {', '.join(sorted(used - equal))}, which differ from block to block"
             yield diagnostic(Code.UNSUPPORTED, node.span, message, f"let it depend on {loop.targets[1]} alone")
+
+
+def _other_order(kernel: Kernel, copies: list[CopyAsync], loop: For) -> tuple[Node, str] | None:
+    """What else than one ring's barriers might order a block's loads after its uses; names with dots are rings'."""
+    bars = [s for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, MBar)]
+    rings = {s.targets[0].rpartition(".")[0] for s in bars}
+    if len(rings) != 1 or "" in rings:
+        return bars[-1] if bars else copies[0], "shared copies need a ring, and no barrier in memory beside it"
+    (ring,) = rings
+    for c in copies:
+        if not base(c.dst).name.startswith(f"{ring}."):
+            return c, "a shared copy fills a stage of a ring"
+    for n in walk(loop):
+        if isinstance(n, Barrier) and n.waves is None:
+            return n, "a barrier of the whole block beside shared copies says nothing of the other block"
+    return None
 
 
 def _pairs(loop: For, known: Multiples) -> bool:

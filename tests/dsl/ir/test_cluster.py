@@ -42,6 +42,43 @@ def test_what_blocks_might_not_share_is_refused(old: str, new: str, said: str) -
         verify(to_core(parse(TEXT.replace(old, new))))
 
 
+OUT, FILL, USE = "    out = ", "                with r.fill() as st:\n", "                with r.use(keep=1) as st:\n"
+DEEP = " " * 20
+BESIDE = {
+    "another barrier in memory": (
+        [(OUT, f"    bar = mbar(8)\n{OUT}"), ("            y = acc", "            arrive(bar)\n            y = acc")],
+        "no barrier in memory beside it",
+    ),
+    "another ring": (
+        [
+            (OUT, f"    q = ring(2, X=shared(bf16, 8, 64))\n{OUT}"),
+            (
+                FILL,
+                f'                with q.fill() as t:\n{DEEP}copy_async(t.X, A.tile(8, 64)[bm, kt], via="tma")\n{FILL}',
+            ),
+            (USE, f"                with q.use() as t:\n{DEEP}x = load(t.X)\n{USE}"),
+        ],
+        "no barrier in memory beside it",
+    ),
+    "a barrier of the block": (
+        [("            mma_wait(0)\n", "            mma_wait(0)\n            barrier()\n")],
+        "whole block",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_nothing_but_the_ring_may_order_loads_after_uses(name: str) -> None:
+    """A neighbour's loads follow this block's uses through the ring alone."""
+    edits, said = BESIDE[name]
+    source = TEXT
+    for old, new in edits:
+        assert old in source
+        source = source.replace(old, new, 1)
+    with pytest.raises(KernelError, match=said):
+        verify(to_core(parse(source)))
+
+
 def test_lowering_does_not_trust_that_a_kernel_was_verified() -> None:
     with pytest.raises(KernelError, match="need not lie in one column"):
         lower(to_core(parse(TEXT.replace("group_m(8)", "group_m(3)"))))

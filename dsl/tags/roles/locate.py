@@ -131,7 +131,7 @@ class Locator:
 
     def tensor(self, state: State, site: Site, view: View) -> GlobalView:
         """A view of a tensor, which must lie inside it as far as nothing pads."""
-        at = self.cx.global_view(view, lambda name: rows_of(self.cx, state, name))
+        at = self.cx.global_view(view, lambda name, axis: rows_of(self.cx, state, name, axis))
         self.needs(state, site, at.needs)
         return at
 

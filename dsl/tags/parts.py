@@ -18,6 +18,7 @@ from argus.dsl.layout.affine import (
     disjunction,
     eq,
     floordiv,
+    formula_atoms,
     formula_symbols,
     ge,
     var,
@@ -46,6 +47,11 @@ class Part:
 
     def mentioned(self, f: Formula) -> bool:
         return not formula_symbols(f).isdisjoint((self.begin, self.end))
+
+    def tangled(self, forms: Iterable[Affine], formulas: Iterable[Formula]) -> bool:
+        """Whether the bounds occur other than in sums, as in `min(end - t * n, n)`: then `step` says nothing."""
+        atoms = [a for f in forms for a, _ in f.terms] + [a for f in formulas for a in formula_atoms(f)]
+        return any(a.kind != "var" and not a.variables().isdisjoint((self.begin, self.end)) for a in atoms)
 
     def step(self, forms: Iterable[Affine]) -> int:
         """How far what a part holds moves with the part; 0 if it does not."""

@@ -87,6 +87,9 @@ def complete(
     if part is None:
         obligation.need(Goal(facts, CoversOnce(mine, extent, inside, over.axis, once, across), lambda: finding))
         return
+    if part.tangled((t.base for t in mine), (d.guard for t in mine for d in t.domains)):
+        obligation.block("a range that is split and then cut into tiles is outside this slice of the checker")
+        return
     step = part.step(t.base for t in mine) or 1
     text = f"the parts do not sum each {over.axis} below {extent} exactly once"
     partial = replace(finding, text=text, want="", matters=(conjunction((*matters, part.real())), *matters))

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from argus.dsl.diagnostics import Code
 from argus.dsl.frontend import words
 from argus.dsl.frontend.context import Context
-from argus.dsl.frontend.scope import Kind
+from argus.dsl.frontend.scope import Item, Kind
 from argus.dsl.frontend.views import check_axis
 from argus.dsl.ir.nodes import (
     Arrive,
@@ -34,7 +34,7 @@ from argus.dsl.ir.nodes import (
     Wait,
 )
 from argus.dsl.ir.report import did_you_mean
-from argus.dsl.layout import ZERO, Expr
+from argus.dsl.layout import ZERO, Expr, Var
 
 
 def read_effect(ctx: Context, call: ast.Call) -> Stmt:
@@ -193,6 +193,15 @@ def _assert_match(ctx: Context, call: ast.Call) -> AssertMatch:
     return AssertMatch(x=x, y=y, differ=differ, span=ctx.span(call))
 
 
+def _of_coordinates(ctx: Context, node: ast.expr) -> Expr:
+    """An index expression in which the fragment's own coordinates go by the names of their axes."""
+    with ctx.scope.block():
+        for axis in ctx.tags:
+            if ctx.scope.get(axis) is None:
+                ctx.scope.bind_here(axis, Item(Kind.INDEX, Var(axis)))
+        return ctx.index(node)
+
+
 def _assert_complete(ctx: Context, call: ast.Call) -> AssertComplete:
     if len(call.args) != 1 or not call.keywords:
         raise ctx.error(Code.BAD_CALL, call, "a fragment, then a set for each axis", "assert_complete(acc, k=range(K))")
@@ -205,7 +214,7 @@ def _assert_complete(ctx: Context, call: ast.Call) -> AssertComplete:
         check_axis(ctx, keyword, axis)
         match keyword.value:
             case ast.Call(func=ast.Name(id="range"), args=[stop], keywords=[]):
-                sets.append((axis, ctx.index(stop)))
+                sets.append((axis, _of_coordinates(ctx, stop)))
             case ast.Call(func=ast.Name(id="range"), args=[_, _]):
                 message = "a set of reduced coordinates starts at 0"
                 raise ctx.error(Code.UNSUPPORTED, keyword.value, message, "write `range(n)`: 0 to n - 1, once each")

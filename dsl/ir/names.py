@@ -15,6 +15,7 @@ from argus.dsl.diagnostics import Code, Diagnostic, Span
 from argus.dsl.ir.nodes import (
     Arrive,
     AsOperand,
+    AssertComplete,
     Assign,
     At,
     AtomicAdd,
@@ -318,7 +319,7 @@ class _Checker:
         if cls in _TEXTS:
             name, want = _TEXTS[cls]
             self._check(getattr(node, name), frozenset({want}), node.span)
-        if isinstance(node, Tagged):
+        if isinstance(node, Tagged | AssertComplete):
             axes = frozenset(self._axes)
         for name in field_names(cls):
             if name not in _BODIES:

@@ -523,7 +523,10 @@ class AssertMatch(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertComplete(Node):
-    """`assert_complete(x, axis=range(n))`: x's reduced coordinates along each axis are 0 to n - 1, once each."""
+    """`assert_complete(x, axis=range(n))`: x's reduced coordinates along each axis are 0 to n - 1, once each.
+
+    In n an axis that is no index here stands for the element's own coordinate: `j=range(q + 1)`.
+    """
 
     x: Ref
     sets: tuple[tuple[str, Expr], ...]

@@ -22,13 +22,14 @@ from argus.dsl.interp.run import execute
 from argus.dsl.interp.values import Frag
 from argus.dsl.ir import AssertComplete, AssertMatch, Component, Kernel, Stmt
 from argus.dsl.ir.rewrite import walk_body
-from argus.dsl.layout import evaluate
+from argus.dsl.layout import Expr, evaluate, names
 
 Floats = npt.NDArray[np.float64]
 Places = dict[tuple[int, ...], set[float]]  # for each place along the common axes, the coordinates seen there
 Time = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]  # a block, and its loop variables
 Blocks = Sequence[tuple[int, ...]] | None
 MOST_PROBES = 4
+NOWHERE = -1
 
 
 def falsified(core: Kernel, span: Span, sizes: Mapping[str, int], blocks: Blocks, point: int | None) -> str:
@@ -48,8 +49,7 @@ def falsified(core: Kernel, span: Span, sizes: Mapping[str, int], blocks: Blocks
             return _compared(core, stmt, sizes, blocks)
         if isinstance(stmt, AssertComplete):
             program = prepare(core, sizes)
-            sets = [(axis, evaluate(e, sizes)) for axis, e in stmt.sets]
-            found = (_counted(program, stmt, axis, n, blocks=blocks, point=point) for axis, n in sets)
+            found = (_reduced(program, stmt, axis, e, blocks=blocks, point=point) for axis, e in stmt.sets)
             return next((text for text in found if text), "")
     except (KernelError, ZeroDivisionError, KeyError, ValueError):
         pass
@@ -137,6 +137,56 @@ def _wrong(x: set[float], y: set[float], *, differ: bool) -> tuple[float, float]
 
 
 # ----------------------------------------------------------------------------------------------- sums
+
+
+def _reduced(
+    program: Program, stmt: AssertComplete, axis: str, extent: Expr, *, blocks: Blocks, point: int | None
+) -> str:
+    free = sorted(names(extent) - program.sizes.keys())
+    if not free:
+        number = evaluate(extent, program.sizes)
+        return _counted(program, stmt, axis, number, blocks=blocks, point=point)
+    program.asked |= set(free)
+    return _members(program, stmt, axis, extent, blocks=blocks, point=0 if point is None else point)
+
+
+def _members(program: Program, stmt: AssertComplete, axis: str, extent: Expr, *, blocks: Blocks, point: int) -> str:
+    """Shown if a coordinate makes a difference to elements that should not hold it, or none to one that should."""
+    free = sorted(names(extent) - program.sizes.keys())
+    for p in dict.fromkeys((point, point + 1, max(0, point - 1))):
+        runs = [_elements(program, stmt, axis, at, free=free, blocks=blocks) for at in (NOWHERE, p)]
+        for place, without in runs[0].items():
+            here = dict(zip(free, place[1], strict=True))
+            if any(v >= _extent(program, a) for a, v in here.items()) or p >= _extent(program, axis):
+                continue  # no element of a tensor
+            held, wanted = runs[1].get(place) != without, p < evaluate(extent, {**program.sizes, **here})
+            if held != wanted:
+                where = ", ".join(f"{a} = {v}" for a, v in here.items())
+                return f"{axis} = {p} makes {'a' if held else 'no'} difference to {stmt.x.name} at {where}"
+    return ""
+
+
+def _elements(
+    program: Program, stmt: AssertComplete, axis: str, at: int, *, free: Sequence[str], blocks: Blocks
+) -> dict[tuple[Time, tuple[int, ...]], tuple[float, ...]]:
+    """What registers hold at each of their own coordinates, each time that the assertion is executed."""
+    found = dict[tuple[Time, tuple[int, ...]], set[float]]()
+
+    def watch(w: Wave, here: Stmt) -> None:
+        if here is not stmt:
+            return
+        value: Frag = read(w, stmt.x)
+        columns = [np.broadcast_to(value.coords[a], value.data.shape).ravel() for a in free]
+        for *place, held in np.stack([*columns, value.data.ravel()], axis=1).tolist():
+            if not np.isnan([*place, held]).any():
+                found.setdefault((_now(w), tuple(int(x) for x in place)), set()).add(held)
+
+    _execute(program, _ones(program, axis, at), watch, blocks)
+    return {place: tuple(sorted(values)) for place, values in found.items()}
+
+
+def _extent(program: Program, axis: str) -> int:
+    return max(s[t.axes.index(axis)] for n, s in program.shapes.items() if axis in (t := program.tensors[n]).axes)
 
 
 def _counted(

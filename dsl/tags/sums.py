@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from argus.dsl.ir import AssertComplete, Ensures, Over
 from argus.dsl.ir.show_expr import show_expr
-from argus.dsl.layout import Expr
-from argus.dsl.layout.affine import TRUE, Formula, conjunction, formula, ge, var
+from argus.dsl.layout import Expr, names
+from argus.dsl.layout.affine import TRUE, Formula, affine, conjunction, formula, ge, var
 from argus.dsl.tags.combine import values_in
 from argus.dsl.tags.context import Context, Site
 from argus.dsl.tags.domain import Fold, Same, Tile, Top, Value, closed, own, substitute_term
@@ -54,19 +54,21 @@ def complete(
     part: Part | None = None,
     beside: tuple[tuple[str, Expr], ...] = (),
     sure: bool = True,
+    inside: Formula | None = None,
 ) -> None:
     """The reduction holds each coordinate of `over` exactly once (an extreme: at least once), and no other.
 
     `where` bounds the free coordinates of the elements, `own` symbols. Of a `part`, only what is in it is asked for.
-    With `beside` each combination with a coordinate along those axes is asked for once.
+    With `beside` each combination with a coordinate along those axes is asked for once. `inside` takes the place of the
+    predicate of `over`, as a formula of `POINTS[0]`.
     """
     mine = tuple(substitute_term(t, state.rewriting) for t in fold)
     extent = state.reduce(cx.evaluate(over.extent))
-    inside: Formula = TRUE
-    if over.pred is not None:
-        axes = {axis for p in cx.types.params.values() for axis in p.axes if axis}
-        coordinates = {a: var(own(a)) for a in axes} | {over.axis: var(POINTS[0])}
-        inside = state.reduce_formula(formula(over.pred, coordinates | cx.env))
+    if inside is None:
+        # Whatever the text calls its loops: in the contract an axis is an axis.
+        coordinates = {a: var(own(a)) for a in _axes(cx)} | {over.axis: var(POINTS[0])}
+        inside = TRUE if over.pred is None else formula(over.pred, coordinates)
+    inside = state.reduce_formula(inside)
     obligation.raise_tier("affine")
     if any(t.axis.startswith("<") for t in fold):
         obligation.block("the sums of a loop that has not ended")
@@ -125,7 +127,8 @@ def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete)
             obligation.block(reason or f"{stmt.x.name} sums nothing that this slice follows")
             return
         for axis, extent in stmt.sets:
-            complete(cx, state, site, (), Over(axis=axis, extent=extent), obligation=obligation)
+            over, inside = _claimed(cx, axis, extent)
+            complete(cx, state, site, (), over, obligation=obligation, inside=inside)
         return
     assert isinstance(tile, Tile)
     for value in values_in(cx, tile):
@@ -135,11 +138,21 @@ def assert_complete(cx: Context, state: State, site: Site, stmt: AssertComplete)
             continue
         for axis, extent in stmt.sets:
             for fold in reductions(value, axis) or [()]:
-                over = Over(axis=axis, extent=extent)
+                over, inside = _claimed(cx, axis, extent)
                 where = located(cx, tile, value)
-                complete(cx, state, site, fold, over, obligation=obligation, where=where)
+                complete(cx, state, site, fold, over, obligation=obligation, where=where, inside=inside)
 
 
-def without_relations(value: Value) -> Value:
-    """For comparisons that do not ask what a value is relative to."""
-    return replace(value, scale=(), shift=())
+def _axes(cx: Context) -> frozenset[str]:
+    return frozenset(axis for p in cx.types.params.values() for axis in p.axes if axis)
+
+
+def _claimed(cx: Context, axis: str, extent: Expr) -> tuple[Over, Formula | None]:
+    """The set of `axis=range(extent)`; the extent may speak of the elements' own coordinates."""
+    free = names(extent) & _axes(cx) - frozenset(cx.types.indices)
+    whole = [e for p in cx.types.params.values() for a, e in zip(p.axes, p.shape, strict=True) if a == axis]
+    if not free or not whole:
+        return Over(axis=axis, extent=extent), None
+    # Then of all that the tensors have along the axis those below the extent, and no others.
+    form = affine(extent, {a: var(own(a)) for a in free} | cx.env)
+    return Over(axis=axis, extent=whole[0]), ge(form - var(POINTS[0]) - 1)

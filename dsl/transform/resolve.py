@@ -15,6 +15,7 @@ from argus.dsl.ir.names import Entity, Is, entity_of, signature
 from argus.dsl.ir.nodes import (
     Arrive,
     AsOperand,
+    AssertComplete,
     Assign,
     AwaitPhase,
     Elect,
@@ -201,6 +202,10 @@ class _Resolver:
                 axes = self._axes
                 parts = tuple((axis, self._expr(e, axes)) for axis, e in components)
                 return replace(node, src=self._node(src), components=parts)
+            case AssertComplete(x=x, sets=sets):
+                # An axis is an element's own coordinate, unless an index has the same name.
+                axes = frozenset(a for a in self._axes if all(a not in {*s.names, *s.integers} for s in self._scopes))
+                return replace(node, x=self._node(x), sets=tuple((axis, self._expr(e, axes)) for axis, e in sets))
             case MmaInto(acc=acc) | Operand(acc=acc) | AsOperand(acc=acc):
                 return replace(map_children(node, self._node), acc=self._name(acc))
             case Arrive(bar=bar) | AwaitPhase(bar=bar):

@@ -79,6 +79,14 @@ CLAIMS: dict[str, tuple[str, str, str, str]] = {
     "a query sees all keys": (
         "attention_causal", "mma(v, w)\n        barrier()\n", "    assert_complete(l, j=range(S))\n", "weighs",
     ),
+    "a query sees one key too many": (
+        "attention_causal", "mma(v, w)\n        barrier()\n", "    assert_complete(l, j=range(q + 2))\n",
+        "no difference to l",
+    ),
+    "a query does not see itself": (
+        "attention_causal", "mma(v, w)\n        barrier()\n", "    assert_complete(l, j=range(q))\n",
+        "a difference to l",
+    ),
     "operands of different steps": (
         "attention_causal", "assert_match(v.j, w.j)\n",
         '            y = Vs.T.operand("a", o, 0)\n            assert_match(y.j, w.j)\n', "hold j = 0 and j = 8",
@@ -96,6 +104,14 @@ def test_a_false_claim_is_refuted_by_what_registers_hold(claim: str) -> None:
     assert found.origin == "written"
     assert found.counterexample is not None, found.reason
     assert shown in found.counterexample.replayed
+
+
+@pytest.mark.slow
+def test_a_claimed_set_may_depend_on_free_coordinates() -> None:
+    after = "mma(v, w)\n        barrier()\n"
+    for extent in ("q + 1", "min(q + 1, S)"):
+        written = f"    assert_complete(l, j=range({extent}), d=range(64))\n"
+        assert check(edited("attention_causal", ((after, after + written),))).ok
 
 
 def test_registers_do_not_falsify_what_is_true() -> None:

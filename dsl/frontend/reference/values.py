@@ -174,7 +174,10 @@ ASSERTIONS = Section(
             words=("assert_complete",),
             form="assert_complete(acc, k=range(K))",
             brief="acc has summed each k below K once",
-            meaning="The coordinates that were reduced into a fragment are the set, each once.",
+            meaning=(
+                "The coordinates that were reduced into a fragment are the set, each once. The set may depend on an "
+                "element's own coordinates, by the names of their axes: `assert_complete(l, j=range(q + 1))`."
+            ),
             obligations="`written`.",
             example="""
 @kernel(target="gfx942", waves=4)

@@ -274,11 +274,11 @@ def _searched(*, json: bool) -> TimeTable:
 
 def _times(path: Path | None, *, json: bool) -> TimeTable:
     """The measured table of the package, or of a file."""
-    from argus.evals.measured import stored_times  # noqa: PLC0415
+    from argus.evals.measured import stored_times, whole  # noqa: PLC0415
     from argus.graph.timing import TimeTable  # noqa: PLC0415
 
     try:
-        return stored_times() if path is None else TimeTable.model_validate_json(path.read_bytes())
+        return stored_times() if path is None else whole(TimeTable.model_validate_json(path.read_bytes()))
     except FileNotFoundError:
         fail("input", "there is no table of measured times", str(path or "evals/data"), json=json)
     except (OSError, ValidationError) as error:

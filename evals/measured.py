@@ -11,7 +11,7 @@ from argus.dsl.codegen.cuda_report import CudaRegisters, CudaReport
 from argus.dsl.codegen.report import Report
 from argus.dsl.diagnostics import CheckReport, Code, Diagnostic, KernelError, Span, ToolchainError
 from argus.dsl.frontend import parse
-from argus.dsl.kernels import Problem, make_problem, task_named
+from argus.dsl.kernels import Problem, families, make_problem, task_named
 from argus.dsl.transform import to_core
 from argus.graph.timing import TimedSchedule, TimeTable
 from argus.retrieval.query import SearchResult
@@ -31,7 +31,16 @@ def stored_times(name: str = MEASURED) -> TimeTable:
     Raises:
         FileNotFoundError: If there is none.
     """
-    return TimeTable.model_validate_json((files("argus.evals") / "data" / name).read_bytes())
+    return whole(TimeTable.model_validate_json((files("argus.evals") / "data" / name).read_bytes()))
+
+
+def whole(table: TimeTable) -> TimeTable:
+    """The table with every field of every schedule: knobs that came later have their defaults."""
+    parse = families()[problem_of(table).task.family].parse_schedule
+    entries = [
+        e.model_copy(update={"schedule": parse(dict(e.schedule)).model_dump(mode="json")}) for e in table.entries
+    ]
+    return table.model_copy(update={"entries": tuple(entries)})
 
 
 def merged(tables: Sequence[TimeTable]) -> TimeTable:

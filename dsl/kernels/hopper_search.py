@@ -48,6 +48,7 @@ class HopperSearchSchedule(BaseModel):
         persistent: wgmma: Blocks walk tiles; else each tile has its block.
         out_buffers: leave by TMA: Epilogue buffers of a consumer.
         grid: mma: Warps along block rows and block columns.
+        staging: mma: `cp` copies in the background; `register` loads and stores, at any pitch.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,6 +64,7 @@ class HopperSearchSchedule(BaseModel):
     persistent: bool = False
     out_buffers: Literal[1, 2] = 1
     grid: tuple[int, int] = (2, 4)
+    staging: Literal["cp", "register"] = "cp"
 
     @model_validator(mode="after")
     def _legal(self) -> Self:
@@ -81,6 +83,8 @@ class HopperSearchSchedule(BaseModel):
             yield "consumers, keep and persistent are of the engine wgmma"
         if self.consumers == 1 and self.registers != "even":
             yield "one consumer needs no register budget"
+        if self.engine == "wgmma" and (self.grid, self.staging) != ((2, 4), "cp"):
+            yield "grid and staging are of the engine mma"
 
     @property
     def kernel(self) -> HopperGemmSchedule:
@@ -94,7 +98,7 @@ class HopperSearchSchedule(BaseModel):
             "leave": self.leave,
         }  # fmt: skip
         if self.engine == "mma":
-            return HopperGemmSchedule.model_validate({**fields, "grid": self.grid})
+            return HopperGemmSchedule.model_validate({**fields, "grid": self.grid, "staging": self.staging})
         budget = None if self.registers == "even" else tuple(int(r) for r in self.registers.split("+"))
         own = {"consumers": self.consumers, "keep": self.keep, "registers": budget, "persistent": self.persistent}
         return HopperGemmSchedule.model_validate({**fields, **own, "out_buffers": self.out_buffers})
@@ -136,8 +140,8 @@ def parse_schedule(fields: dict[str, Any]) -> HopperSearchSchedule:
 
 def start(problem: Problem) -> HopperSearchSchedule:
     """A competent first kernel for any NVIDIA GPU: mma.sync and cp.async on 128x128 tiles, three stages."""
-    del problem
-    return HopperSearchSchedule()
+    whole = problem.sizes["K"] % hopper_gemm.MULTIPLES["K"] == 0
+    return HopperSearchSchedule(staging="cp" if whole else "register")
 
 
 def text(schedule: HopperSearchSchedule, problem: Problem) -> str:

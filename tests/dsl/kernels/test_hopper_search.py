@@ -81,3 +81,10 @@ def test_the_closed_form_knows_turns_and_latency() -> None:
     assert us(tile=(128, 256, 64)) < us(tile=(128, 128, 64)) < us(tile=(128, 64, 64))
     assert us(stages=2, persistent=True) > us(stages=4, persistent=True)
     assert FAMILY.predict(FAMILY.start(PROBLEM), PROBLEM) > us(tile=(128, 256, 64))
+
+
+def test_rows_of_odd_length_start_without_copies_in_the_background() -> None:
+    odd = make_problem(task_named("gemm"), shape={"k": 4097}, target="sm_90a")
+    text = FAMILY.text(FAMILY.start(odd), odd)
+    assert "via=" not in text
+    assert "load(" in text

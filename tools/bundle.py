@@ -146,8 +146,12 @@ def read_results(path: Path) -> Results:
     """
     try:
         return Results.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ToolchainError(f"no results in {path}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        raise ToolchainError(f"no results in {path}: {at}: {first['msg']}") from error
+    except OSError as error:
+        raise ToolchainError(f"no results in {path}: {error.strerror}") from error
 
 
 def mismatches(results: Results, bundle: Path) -> list[str]:

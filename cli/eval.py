@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -11,7 +13,7 @@ from pydantic import ValidationError
 
 from argus.agents.models import ModelConfigError
 from argus.cli.counted import Counted
-from argus.cli.output import fail, print_json
+from argus.cli.output import fail, finish, print_json
 from argus.cli.shapes import parse_shape
 from argus.dsl.diagnostics import KernelError, ToolchainError
 from argus.dsl.kernels import make_problem, task_named
@@ -35,6 +37,13 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard 
 Cache = Annotated[Path, typer.Option(help="Folder of compiled kernels: what is there is not compiled anew.")]
 
 
+def _save(faults: Callable[[Path], object], folder: Path, *, json: bool) -> None:
+    try:
+        faults(folder)
+    except OSError as error:
+        fail("store", error.strerror or str(error), str(folder), json=json)
+
+
 @app.command()
 def checker(
     count: Annotated[int, typer.Option(help="Mutants.", min=1)] = 1600,
@@ -51,15 +60,8 @@ def checker(
     """
     report = evaluate_checker(count=count, seed=seed, edits=edits, progress=Counted("judged"))
     if folder is not None:
-        try:
-            save_faults(report, folder)
-        except OSError as error:
-            fail("store", error.strerror or str(error), str(folder), json=json)
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.ok else 1)
+        _save(partial(save_faults, report), folder, json=json)
+    finish(report, ok=report.ok, json=json)
 
 
 @app.command()
@@ -69,11 +71,7 @@ def races(json: Json = False) -> None:
     Exit 1: a verdict is not as expected.
     """
     report = evaluate_races(progress=Counted("judged"))
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.ok else 1)
+    finish(report, ok=report.ok, json=json)
 
 
 @app.command()
@@ -92,15 +90,8 @@ def fuzz(
     """
     report = evaluate_fuzz(seed=seed, minutes=minutes, cases=cases, progress=lambda line: typer.echo(line, err=True))
     if folder is not None:
-        try:
-            save_fuzz_faults(report, folder)
-        except OSError as error:
-            fail("store", error.strerror or str(error), str(folder), json=json)
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.ok else 1)
+        _save(partial(save_fuzz_faults, report), folder, json=json)
+    finish(report, ok=report.ok, json=json)
 
 
 @app.command()
@@ -119,11 +110,7 @@ def repair(
         fail("usage", error.message, "--model", error.hint, json=json)
     except ToolchainError as error:
         fail("toolchain", str(error), json=json)
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.ok else 1)
+    finish(report, ok=report.ok, json=json)
 
 
 @app.command()
@@ -152,11 +139,7 @@ def table(
     except OSError as error:
         fail("store", error.strerror or str(error), str(error.filename or out), json=json)
     summary = TableSummary.of(built, out)
-    if json:
-        print_json(summary)
-    else:
-        typer.echo(summary.render())
-    raise typer.Exit(code=0 if summary.compiled else 1)
+    finish(summary, ok=summary.compiled > 0, json=json)
 
 
 @app.command()
@@ -196,11 +179,7 @@ def search(
         fail("input", str(error), hint="make it again with argus eval table --out FILE", json=json)
     except ToolchainError as error:
         fail("toolchain", str(error), json=json)
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.ok else 1)
+    finish(report, ok=report.ok, json=json)
 
 
 def _measured_search(
@@ -228,11 +207,7 @@ def _measured_search(
         config=Config.model_validate(dict.fromkeys(without, False)),
         progress=Counted("searches done"),
     )
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.ok else 1)
+    finish(report, ok=report.ok, json=json)
 
 
 @app.command()
@@ -318,11 +293,7 @@ def gate(
         fail("input", error.message, error.where, error.hint, json=json)
     except ToolchainError as error:
         fail("toolchain", str(error), json=json)
-    if json:
-        print_json(report)
-    else:
-        typer.echo(report.render())
-    raise typer.Exit(code=0 if report.promoted else 1)
+    finish(report, ok=report.promoted, json=json)
 
 
 @app.command()

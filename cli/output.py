@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Never
+from typing import Literal, Never, Protocol
 
 import typer
 from pydantic import BaseModel
@@ -39,6 +39,13 @@ class ErrorBody(BaseModel, frozen=True):
     hint: str = ""
 
 
+class Report(Protocol):
+    """An answer that can be printed both ways."""
+
+    def model_dump_json(self, *, indent: int | None = None) -> str: ...
+    def render(self) -> str: ...
+
+
 class Failure(BaseModel, frozen=True):
     """What a command prints instead of its answer when it fails with a JSON format."""
 
@@ -49,6 +56,12 @@ class Failure(BaseModel, frozen=True):
 def print_json(model: BaseModel) -> None:
     """The command's one object on standard output."""
     typer.echo(model.model_dump_json(indent=2))
+
+
+def finish(report: Report, *, ok: bool, json: bool) -> Never:
+    """Print the answer and end the command: exit 0 if `ok`, else 1."""
+    typer.echo(report.model_dump_json(indent=2) if json else report.render())
+    raise typer.Exit(code=0 if ok else 1)
 
 
 def fail(code: ErrorCode, message: str, where: str = "", hint: str = "", *, json: bool = False) -> Never:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any, Protocol
+
+from pydantic import BaseModel
 
 from argus.dsl.kernels import (
     attention,
@@ -22,13 +26,77 @@ from argus.dsl.kernels import (
 )
 from argus.dsl.kernels.hopper_gemm import HopperGemmSchedule
 from argus.dsl.kernels.schedule import GemmSchedule
-from argus.dsl.kernels.subject import LibraryFamily, Subject
+from argus.dsl.kernels.subject import FamilyInputs, FamilyReference, LibraryFamily, Subject
+from argus.dsl.kernels.task import Sizes, Target
+
+GFX942: tuple[Target, ...] = ("gfx942",)
+SM_90A: tuple[Target, ...] = ("sm_90a",)
+BOTH: tuple[Target, ...] = ("gfx942", "sm_90a")
+
+
+class _Module(Protocol):
+    """A module that is one family."""
+
+    @property
+    def text(self) -> Callable[[Any], str]: ...
+    @property
+    def reference(self) -> FamilyReference: ...
+    @property
+    def sizes(self) -> Callable[[Any], tuple[Sizes, ...]]: ...
+    @property
+    def EXAMPLES(self) -> Mapping[str, BaseModel]: ...
+
+
+def _alone(
+    name: str,
+    module: _Module,
+    schedule: type[BaseModel],
+    summary: str,
+    *,
+    targets: tuple[Target, ...] = BOTH,
+    make_inputs: FamilyInputs | None = None,
+) -> LibraryFamily:
+    """The family of a module that holds no other."""
+    return LibraryFamily(
+        name=name,
+        summary=summary,
+        targets=targets,
+        schedule=schedule,
+        text=module.text,
+        reference=module.reference,
+        sizes=module.sizes,
+        examples=module.EXAMPLES,
+        make_inputs=make_inputs,
+    )
+
+
+def _tiled(
+    name: str,
+    schedule: type[tiled_schedule.TiledSchedule],
+    examples: Mapping[str, BaseModel],
+    summary: str,
+    *,
+    make_inputs: FamilyInputs | None = None,
+) -> LibraryFamily:
+    """A form of the tiled GEMM: what differs from the others is the schedule's class."""
+    return LibraryFamily(
+        name=name,
+        summary=summary,
+        targets=BOTH,
+        schedule=schedule,
+        text=tiled_gemm.text,
+        reference=tiled_gemm.reference,
+        sizes=tiled_gemm.sizes,
+        examples=examples,
+        make_inputs=make_inputs,
+    )
+
 
 FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm",
         summary="one to four stages through registers or directly into LDS; what `argus optimize` searches",
-        targets=("gfx942",),
+        targets=GFX942,
         schedule=GemmSchedule,
         text=gemm_examples.text,
         reference=gemm_examples.reference,
@@ -38,108 +106,73 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="hopper_gemm",
         summary="TMA ring, wgmma, one or two consumers on a persistent grid",
-        targets=("sm_90a",),
+        targets=SM_90A,
         schedule=HopperGemmSchedule,
         text=gemm_examples.hopper_text,
         reference=gemm_examples.reference,
         sizes=gemm_examples.sizes,
         examples=gemm_examples.SM_90A,
     ),
-    LibraryFamily(
-        name="attention",
-        summary="flash attention, forward: causal or not, grouped queries, any length",
-        targets=("gfx942",),
-        schedule=attention.AttentionSchedule,
-        text=attention.text,
-        reference=attention.reference,
-        sizes=attention.sizes,
-        examples=attention.EXAMPLES,
+    _alone(
+        "attention",
+        attention,
+        attention.AttentionSchedule,
+        "flash attention, forward: causal or not, grouped queries, any length",
+        targets=GFX942,
     ),
-    LibraryFamily(
-        name="hopper_attention",
-        summary="flash attention, forward: TMA rings, wgmma, weights in registers",
-        targets=("sm_90a",),
-        schedule=hopper_attention.HopperAttentionSchedule,
-        text=hopper_attention.text,
-        reference=hopper_attention.reference,
-        sizes=hopper_attention.sizes,
-        examples=hopper_attention.EXAMPLES,
+    _alone(
+        "hopper_attention",
+        hopper_attention,
+        hopper_attention.HopperAttentionSchedule,
+        "flash attention, forward: TMA rings, wgmma, weights in registers",
+        targets=SM_90A,
     ),
     LibraryFamily(
         name="attention_split",
         summary="attention for decoding: blocks take parts of the keys and leave partial outputs",
-        targets=("gfx942",),
+        targets=GFX942,
         schedule=decoding.SplitSchedule,
         text=decoding.split_text,
         reference=decoding.split_reference,
         sizes=decoding.split_sizes,
         examples=decoding.SPLIT_EXAMPLES,
     ),
-    LibraryFamily(
-        name="hopper_split",
-        summary="attention for decoding with TMA and wgmma: partial outputs as attention_split leaves them",
-        targets=("sm_90a",),
-        schedule=hopper_decoding.HopperSplitSchedule,
-        text=hopper_decoding.text,
-        reference=hopper_decoding.reference,
-        sizes=hopper_decoding.sizes,
-        examples=hopper_decoding.EXAMPLES,
+    _alone(
+        "hopper_split",
+        hopper_decoding,
+        hopper_decoding.HopperSplitSchedule,
+        "attention for decoding with TMA and wgmma: partial outputs as attention_split leaves them",
+        targets=SM_90A,
     ),
     LibraryFamily(
         name="attention_combine",
         summary="the parts of attention_split weighed and added",
-        targets=("gfx942", "sm_90a"),
+        targets=BOTH,
         schedule=decoding.CombineSchedule,
         text=decoding.combine_text,
         reference=decoding.combine_reference,
         sizes=decoding.combine_sizes,
         examples=decoding.COMBINE_EXAMPLES,
     ),
-    LibraryFamily(
-        name="norm",
-        summary="RMSNorm, LayerNorm, softmax: a row in a wave, or across the block",
-        targets=("gfx942", "sm_90a"),
-        schedule=norms.NormSchedule,
-        text=norms.text,
-        reference=norms.reference,
-        sizes=norms.sizes,
-        examples=norms.EXAMPLES,
+    _alone("norm", norms, norms.NormSchedule, "RMSNorm, LayerNorm, softmax: a row in a wave, or across the block"),
+    _alone(
+        "elementwise",
+        elementwise,
+        elementwise.ElementwiseSchedule,
+        "pointwise chains: SwiGLU, bias and ReLU, a x + y, GELU",
     ),
-    LibraryFamily(
-        name="elementwise",
-        summary="pointwise chains: SwiGLU, bias and ReLU, a x + y, GELU",
-        targets=("gfx942", "sm_90a"),
-        schedule=elementwise.ElementwiseSchedule,
-        text=elementwise.text,
-        reference=elementwise.reference,
-        sizes=elementwise.sizes,
-        examples=elementwise.EXAMPLES,
-    ),
-    LibraryFamily(
-        name="reduction",
-        summary="sums and maxima of rows or columns; in parts that blocks add up",
-        targets=("gfx942", "sm_90a"),
-        schedule=reductions.ReductionSchedule,
-        text=reductions.text,
-        reference=reductions.reference,
-        sizes=reductions.sizes,
-        examples=reductions.EXAMPLES,
+    _alone(
+        "reduction",
+        reductions,
+        reductions.ReductionSchedule,
+        "sums and maxima of rows or columns; in parts that blocks add up",
         make_inputs=reductions.make_inputs,
     ),
-    LibraryFamily(
-        name="transpose",
-        summary="transpose through shared memory, padded or swizzled",
-        targets=("gfx942", "sm_90a"),
-        schedule=transpose.TransposeSchedule,
-        text=transpose.text,
-        reference=transpose.reference,
-        sizes=transpose.sizes,
-        examples=transpose.EXAMPLES,
-    ),
+    _alone("transpose", transpose, transpose.TransposeSchedule, "transpose through shared memory, padded or swizzled"),
     LibraryFamily(
         name="moe_up",
         summary="mixture of experts: tokens gathered, gate and up products, SwiGLU",
-        targets=("gfx942", "sm_90a"),
+        targets=BOTH,
         schedule=moe.UpSchedule,
         text=moe.up_text,
         reference=moe.up_reference,
@@ -150,7 +183,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="moe_down",
         summary="mixture of experts: second product; weighed and added to tokens",
-        targets=("gfx942", "sm_90a"),
+        targets=BOTH,
         schedule=moe.DownSchedule,
         text=moe.down_text,
         reference=moe.down_reference,
@@ -161,7 +194,7 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="moe_combine",
         summary="mixture of experts: rows of a token weighed and added",
-        targets=("gfx942", "sm_90a"),
+        targets=BOTH,
         schedule=moe.CombineSchedule,
         text=moe.combine_text,
         reference=moe.combine_reference,
@@ -172,108 +205,73 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_naive",
         summary="operands straight from global memory; every element type",
-        targets=("gfx942",),
+        targets=GFX942,
         schedule=gemm_forms.NaiveSchedule,
         text=gemm_forms.naive_text,
         reference=gemm_forms.reference,
         sizes=gemm_forms.naive_sizes,
         examples=gemm_forms.NAIVE_EXAMPLES,
     ),
-    LibraryFamily(
-        name="gemm_typed",
-        summary="8-bit and 32-bit elements, through registers or a ring",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.TiledSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.PLAIN_EXAMPLES,
+    _tiled(
+        "gemm_typed",
+        tiled_schedule.TiledSchedule,
+        tiled_gemm.PLAIN_EXAMPLES,
+        "8-bit and 32-bit elements, through registers or a ring",
     ),
-    LibraryFamily(
-        name="gemm_epilogue",
-        summary="bias and ReLU, row and column factors, a residual: applied in registers",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.EpilogueSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.EPILOGUE_EXAMPLES,
+    _tiled(
+        "gemm_epilogue",
+        tiled_schedule.EpilogueSchedule,
+        tiled_gemm.EPILOGUE_EXAMPLES,
+        "bias and ReLU, row and column factors, a residual: applied in registers",
     ),
-    LibraryFamily(
-        name="gemm_batched",
-        summary="one product for each member of a batch",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.BatchedSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.BATCHED_EXAMPLES,
+    _tiled(
+        "gemm_batched",
+        tiled_schedule.BatchedSchedule,
+        tiled_gemm.BATCHED_EXAMPLES,
+        "one product for each member of a batch",
     ),
-    LibraryFamily(
-        name="gemm_grouped",
-        summary="rows sorted by group, each group with weights of its own",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.GroupedSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.GROUPED_EXAMPLES,
+    _tiled(
+        "gemm_grouped",
+        tiled_schedule.GroupedSchedule,
+        tiled_gemm.GROUPED_EXAMPLES,
+        "rows sorted by group, each group with weights of its own",
         make_inputs=tiled_gemm.grouped_inputs,
     ),
-    LibraryFamily(
-        name="gemm_split_k",
-        summary="blocks share k and add up atomically",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.SplitSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.SPLIT_EXAMPLES,
+    _tiled(
+        "gemm_split_k", tiled_schedule.SplitSchedule, tiled_gemm.SPLIT_EXAMPLES, "blocks share k and add up atomically"
     ),
-    LibraryFamily(
-        name="gemm_partials",
-        summary="blocks share k and leave partial products for gemm_reduce",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.PartialsSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.PARTIALS_EXAMPLES,
+    _tiled(
+        "gemm_partials",
+        tiled_schedule.PartialsSchedule,
+        tiled_gemm.PARTIALS_EXAMPLES,
+        "blocks share k and leave partial products for gemm_reduce",
     ),
     LibraryFamily(
         name="gemm_reduce",
         summary="the partial products of gemm_partials added",
-        targets=("gfx942", "sm_90a"),
+        targets=BOTH,
         schedule=gemm_forms.ReduceSchedule,
         text=gemm_forms.reduce_text,
         reference=gemm_forms.reduce_reference,
         sizes=gemm_forms.reduce_sizes,
         examples=gemm_forms.REDUCE_EXAMPLES,
     ),
-    LibraryFamily(
-        name="gemm_stream_k",
-        summary="every block an equal share of all tiles, added up atomically",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.StreamSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.STREAM_EXAMPLES,
+    _tiled(
+        "gemm_stream_k",
+        tiled_schedule.StreamSchedule,
+        tiled_gemm.STREAM_EXAMPLES,
+        "every block an equal share of all tiles, added up atomically",
     ),
-    LibraryFamily(
-        name="gemm_persistent",
-        summary="blocks that walk over tiles, remapped to dies",
-        targets=("gfx942", "sm_90a"),
-        schedule=tiled_schedule.PersistentSchedule,
-        text=tiled_gemm.text,
-        reference=tiled_gemm.reference,
-        sizes=tiled_gemm.sizes,
-        examples=tiled_gemm.PERSISTENT_EXAMPLES,
+    _tiled(
+        "gemm_persistent",
+        tiled_schedule.PersistentSchedule,
+        tiled_gemm.PERSISTENT_EXAMPLES,
+        "blocks that walk over tiles, remapped to dies",
     ),
     LibraryFamily(
         name="gemm_skinny",
         summary="few rows: waves share k, weights go straight to registers",
-        targets=("gfx942",),
+        targets=GFX942,
         schedule=gemm_forms.SkinnySchedule,
         text=gemm_forms.skinny_text,
         reference=gemm_forms.reference,
@@ -283,22 +281,19 @@ FAMILIES: tuple[LibraryFamily, ...] = (
     LibraryFamily(
         name="gemm_pingpong",
         summary="eight waves, halves that take turns at memory and MFMA",
-        targets=("gfx942",),
+        targets=GFX942,
         schedule=gemm_forms.PingPongSchedule,
         text=gemm_forms.pingpong_text,
         reference=gemm_forms.reference,
         sizes=gemm_forms.pingpong_sizes,
         examples=gemm_forms.PINGPONG_EXAMPLES,
     ),
-    LibraryFamily(
-        name="conv2d",
-        summary="2-D convolution as implicit GEMM, channels last, any stride and padding",
-        targets=("gfx942",),
-        schedule=conv2d.Conv2dSchedule,
-        text=conv2d.text,
-        reference=conv2d.reference,
-        sizes=conv2d.sizes,
-        examples=conv2d.EXAMPLES,
+    _alone(
+        "conv2d",
+        conv2d,
+        conv2d.Conv2dSchedule,
+        "2-D convolution as implicit GEMM, channels last, any stride and padding",
+        targets=GFX942,
         make_inputs=conv2d.make_inputs,
     ),
 )

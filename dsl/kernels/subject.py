@@ -15,6 +15,9 @@ from argus.dsl.kernels.task import Sizes, Target
 Reference = Callable[[Mapping[str, Any], Sizes], Mapping[str, npt.NDArray[Any]]]
 # Inputs are arrays, or numbers for scalar parameters, by parameter name.
 MakeInputs = Callable[[Sizes, np.random.Generator], Mapping[str, Any]]
+# The same of a family, whose functions take the schedule first.
+FamilyReference = Callable[[Any, Mapping[str, Any], Sizes], Mapping[str, npt.NDArray[Any]]]
+FamilyInputs = Callable[[Any, Sizes, np.random.Generator], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,10 @@ class LibraryFamily:
     targets: tuple[Target, ...]
     schedule: type[BaseModel]
     text: Callable[[Any], str]
-    reference: Callable[[Any, Mapping[str, Any], Sizes], Mapping[str, npt.NDArray[Any]]]
+    reference: FamilyReference
     sizes: Callable[[Any], tuple[Sizes, ...]]
     examples: Mapping[str, BaseModel]
-    make_inputs: Callable[[Any, Sizes, np.random.Generator], Mapping[str, Any]] | None = None
+    make_inputs: FamilyInputs | None = None
 
     def subject(self, label: str, schedule: BaseModel) -> Subject:
         """The kernel of a schedule; `label` names the schedule."""

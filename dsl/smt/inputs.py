@@ -96,7 +96,7 @@ def _parts(f: Formula) -> Iterator[Formula]:
 
 def satisfied(known: Assumptions, made: Mapping[str, Ints], sizes: Mapping[str, int]) -> bool:
     """Whether the integers satisfy every assumption, functions without a definition taking the values they must."""
-    judge = _Judge(dict(sizes))
+    judge = _Judge(dict(sizes), frozenset(made))
     for name, values in made.items():
         judge.env.update({f"{name}[{', '.join(map(str, i))}]": int(v) for i, v in np.ndenumerate(values)})
     given = {name: Affine(value) for name, value in sizes.items()}
@@ -115,6 +115,7 @@ class _Judge:
     """Evaluates assumptions; an equation about a function without a definition defines it."""
 
     env: Values
+    tensors: frozenset[str]
 
     def holds(self, f: Formula) -> bool:
         match f:
@@ -127,8 +128,9 @@ class _Judge:
             case _:
                 try:
                     return evaluate_formula(f, self.env)
-                except KeyError:
-                    return False
+                except KeyError as missing:
+                    # A function that no equation defines may take a value that fits.
+                    return str(missing.args[0]).partition("[")[0] not in self.tensors
 
     def _defines(self, f: Formula) -> bool:
         return isinstance(f, Eq) and sum(self._value(atom) is None for atom, _ in f.a.terms) == 1
@@ -144,6 +146,9 @@ class _Judge:
         rest = evaluate_affine(a - Affine(0, ((atom, c),)), self.env)
         if atom.kind != "app" or abs(c) != 1:
             return False
-        args = tuple(Affine(evaluate_affine(x, self.env)) for x in atom.args)
+        try:
+            args = tuple(Affine(evaluate_affine(x, self.env)) for x in atom.args)
+        except KeyError:
+            return False
         self.env[str(application(function_of(atom), args))] = -rest * c
         return True

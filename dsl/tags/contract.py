@@ -40,6 +40,7 @@ from argus.dsl.layout.affine import (
 )
 from argus.dsl.tags.columns import Column
 
+MAX_DEPTH = 2  # of applications that assumptions are instantiated for
 BOUND = "?"  # marks the axes of an assumption: they are no symbols of the kernel
 
 
@@ -68,6 +69,8 @@ class Assumptions:
     def about(self, atom: Atom) -> Iterator[Formula]:
         """What the assumptions say of one application."""
         name = function_of(atom)
+        if _depth(atom) > MAX_DEPTH:
+            return  # f(g(f(...))) would go on for ever
         for assumed in self.all:
             for pattern in dict.fromkeys(a for a in formula_atoms(assumed.formula) if a.kind == "app"):
                 if function_of(pattern) == name and (bound := _bound(pattern, atom)) is not None:
@@ -106,7 +109,22 @@ class Assumptions:
             for atom, c in part.a.terms
             if c == -1 and atom.kind == "app" and part.a + Affine(0, ((atom, 1),)) == extent - 1
         )  # fmt: skip
-        return next(iter(found)) if len(found) == 1 else None
+        says = [name for name in found if name in self.extents or self.definition(name) is not None]
+        return says[0] if len(says) == 1 else None
+
+    def inverse(self, tensor: str) -> str | None:
+        """A function f with `tensor[f(t)] == t` for all t: every row is picked."""
+        for assumed in self.all:
+            terms = assumed.formula.a.terms if isinstance(assumed.formula, Eq) and not assumed.formula.a.const else ()
+            if sorted(c for _, c in terms) != [-1, 1]:
+                continue
+            for (outer, _), (row, _) in (terms, terms[::-1]):
+                if outer.kind == "app" and function_of(outer) == tensor and row.kind == "var" and len(outer.args) == 1:
+                    (inner,) = outer.args
+                    place = inner.terms[0][0] if len(inner.terms) == 1 else row
+                    if inner == Affine(0, ((place, 1),)) and place.args == (Affine(0, ((row, 1),)),):
+                        return function_of(place)
+        return None
 
     def definition(self, name: str) -> Definition | None:
         """What an assumption says a function is: `f(m, u) == ...`, perhaps -1 where a condition fails."""
@@ -195,6 +213,12 @@ def _solved(pattern: Atom, atom: Atom, bound: dict[str, Affine]) -> bool:
             bound.update(trial)
             return True
     return False
+
+
+def _depth(atom: Atom) -> int:
+    """How deep applications are nested."""
+    inner = max((_depth(a) for form in atom.args for a, _ in form.terms), default=0)
+    return inner + (atom.kind == "app")
 
 
 def _bound(pattern: Atom, atom: Atom) -> dict[str, Affine] | None:

@@ -100,22 +100,39 @@ def _extents(cx: Context, ensures: Ensures, writes: Sequence[Write], obligation:
     for axis, tensor in writes[0].through if writes else ():
         (extents[axis],) = cx.assumptions.extents[tensor]
         if not writes[0].adds:
-            _all_different(cx, ensures, tensor, obligation)
+            _all_different(cx, ensures, axis, tensor, obligation)
     return tuple(extents)
 
 
-def _all_different(cx: Context, ensures: Ensures, tensor: str, obligation: Obligation) -> None:
+def _all_different(cx: Context, ensures: Ensures, axis: int, tensor: str, obligation: Obligation) -> None:
     """Rows that are stored, not added, must be picked once."""
+    rows = cx.evaluate(cx.types.params[ensures.tensor].shape[axis])
+    everything = _names_all(cx, tensor, rows)
+    if everything and cx.assumptions.extents[tensor] == (rows,):
+        return  # as many places as rows, and each row is picked: each is picked once
     first, second = var(f"one place in {tensor}"), var(f"another place in {tensor}")
     (length,) = cx.assumptions.extents[tensor]
     inside = [f for place in (first, second) for f in (ge(place), ge(length - place - 1))]
-    rows = [application(tensor, (place,)) for place in (first, second)]
-    same = conjunction((*inside, ge(second - first - 1), eq(rows[0] - rows[1]), ge(rows[0])))
+    picked = [application(tensor, (place,)) for place in (first, second)]
+    same = conjunction((*inside, ge(second - first - 1), eq(picked[0] - picked[1]), ge(picked[0])))
     finding = _finding(cx, ensures, ())
     text = f"two rows of {ensures.tensor} that {tensor} picks may be one: assume that they differ, or add atomically"
     finding = replace(finding, text=text, fix_class="contract missing")
     obligation.need(Goal((), Holds(negation(same)), lambda: finding))
-    obligation.block(f"whether {tensor} names every row of {ensures.tensor} is not known")
+    if not everything:
+        obligation.block(f"whether {tensor} names every row of {ensures.tensor} is not known")
+
+
+def _names_all(cx: Context, tensor: str, rows: Affine) -> bool:
+    """Whether the contract says that each row is picked: `slot[f(t)] == t`, with f(t) a place in slot."""
+    inverse = cx.assumptions.inverse(tensor)
+    if inverse is None:
+        return False
+    row = var("a row")
+    place = application(inverse, (row,))
+    (length,) = cx.assumptions.extents[tensor]
+    inside = (ge(row), ge(rows - row - 1))
+    return not any(cx.oracle.consistent((*inside, out)) for out in (ge(-place - 1), ge(place - length)))
 
 
 def _shared_out(cx: Context, goal: Goal, writes: Sequence[Write], ensures: Ensures) -> list[Goal]:

@@ -80,6 +80,10 @@ SLIPS: dict[str, Slip] = {
         "moe_up", (("Wu[e].tile(64, 64)[bn, kt + 1]", "Wu[e].tile(64, 64)[bn, kt]"),), "conformity", "u += mma",
     ),
     # ------------------------------------------------------------------------------------------ scatters
+    "rows that may share a place": (
+        "permute", ((" origin(to[s]) == s, to[origin(t)] == t,", ""),), "coverage", "store(",
+    ),
+    "the first half of a permutation": ("permute", (("block(P // 64", "block(P // 128"),), "coverage", "store("),
     "rows that share a token are stored": ("moe_down", (("atomic_add(", "store("),), "coverage", "store("),
     "rows of another block's tokens": (
         "moe_down", (("load(slot.tile(64)[bs])", "load(slot.tile(64)[bs // 2])"),), "epilogue", "atomic_add(",

@@ -10,6 +10,7 @@ import pytest
 from argus.dsl.check import check
 from argus.dsl.diagnostics import Counterexample, ObligationReport, Span
 from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
+from argus.dsl.kernels.catalogue import subjects
 from argus.evals.planted_hopper import BUGS, HopperBug, sources
 
 SCHEDULES = {
@@ -50,6 +51,17 @@ def test_the_family_is_proved(name: str) -> None:
     assert [o.reason for o in report.obligations if o.verdict != "proved"] == []
     assert report.ok
     assert report.widened == ()
+
+
+LIBRARY = {s.name: s.text for s in subjects() if s.target == "sm_90a" and s.family != "hopper_gemm"}
+NOT_FOLLOWED = {"gemm_stream_k/wgmma"}  # how its inner loop ended decides what is added
+
+
+@pytest.mark.parametrize("name", sorted(LIBRARY.keys() - NOT_FOLLOWED))
+@pytest.mark.slow
+def test_the_library_is_proved(name: str) -> None:
+    report = check(LIBRARY[name])
+    assert [o.reason for o in report.obligations if o.verdict != "proved"] == []
 
 
 def test_barriers_written_out_are_proved() -> None:

@@ -323,9 +323,12 @@ class RoleWalker(TeamWalker):
         return Later(frozenset(names), frozenset(buffers))
 
     def _stuck(self, path: _Path, heads: dict[int, Item]) -> None:
-        """Every team waits: no schedule gets further."""
+        """Every team here waits: if these are all, no schedule gets further."""
         self.stuck = True
         waits = [(t, s) for t, s in heads.items() if not isinstance(s, Bind | Elected)]
+        if len(path.work) < len(self.teams):
+            self._give_up(path, f"line {waits[0][1].span.line} waits for teams that are not in the same loop")
+            return
         for team, stmt in waits:
             others = [s for _, s in waits if s is not stmt]
             fix_class, fix = self.arrivals.why_stuck(path.state, stmt, self.teams[team])

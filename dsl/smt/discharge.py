@@ -90,7 +90,8 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
             undecided = undecided or str(e)
         if goal.facts or not isinstance(goal.claim, Holds):
             obligation.raise_tier("smt")
-    for reason in (internal, *obligation.blocked, undecided):
+    # Where the analysis did not follow everything, what it finds may be of executions that do not exist.
+    for reason in (*obligation.blocked, internal, undecided):
         if reason:
             return Unknown(obligation.tier, reason)
     return Proved(obligation.tier)

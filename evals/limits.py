@@ -15,7 +15,7 @@ class OutOfTime(Exception):
 
 @contextmanager
 def time_limit(seconds: float) -> Generator[None]:
-    """Raise `OutOfTime` in the body after so many wall seconds.
+    """Raise `OutOfTime` in the body after so many seconds of the processor: what else a machine does counts little.
 
     The body must run in the main thread; elsewhere, and where the system has no interval timer, there is no limit.
     Foreign code that does not return to Python, a solver's for instance, is not interrupted.
@@ -28,10 +28,10 @@ def time_limit(seconds: float) -> Generator[None]:
         del number, frame
         raise OutOfTime(f"more than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

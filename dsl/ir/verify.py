@@ -5,13 +5,14 @@ Names, targets, control flow and budgets are checked in any form; types only in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from argus.dsl.diagnostics import Code, Diagnostic, KernelError
 from argus.dsl.ir.divides import multiples
 from argus.dsl.ir.infer import infer, sizes
 from argus.dsl.ir.names import problems as name_problems
-from argus.dsl.ir.nodes import Copy, Field, Fill, Kernel, OnlineSoftmax, Ring, Store, Use
+from argus.dsl.ir.nodes import Assign, Copy, Field, Fill, Kernel, OnlineSoftmax, Ring, Store, Use
 from argus.dsl.ir.report import diagnostic, did_you_mean
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.ir.rules.bounds import bounds_problems
@@ -25,9 +26,10 @@ from argus.dsl.ir.rules.place import places
 from argus.dsl.ir.rules.resources import resource_problems
 from argus.dsl.ir.rules.tags import tag_problems
 from argus.dsl.ir.rules.target import target_problems
-from argus.dsl.ir.shapes import Types
+from argus.dsl.ir.shapes import DTYPE_BYTES, Types
 from argus.dsl.ir.show_expr import show_expr
 from argus.dsl.layout import evaluate
+from argus.dsl.targets.limits import LIMITS
 
 MAX_SIZE = 2**31 - 1
 
@@ -73,12 +75,32 @@ def type_problems(kernel: Kernel) -> Iterator[Diagnostic]:
 
 
 def _typed(kernel: Kernel, types: Types) -> Iterator[Diagnostic]:
+    too_large = list(register_problems(kernel, types))
+    if too_large:  # what follows looks at every element
+        yield from too_large
+        return
     known = multiples(kernel.where)
     yield from cluster_problems(kernel, types.sizes, known)
     for node, place in places(kernel):
         yield from memory_problems(types, node, known)
         yield from mma_problems(kernel, types, node, place)
         yield from bounds_problems(types, node, place)
+
+
+def register_problems(kernel: Kernel, types: Types) -> Iterator[Diagnostic]:
+    """Fragments that do not fit the registers of all lanes together."""
+    limits = LIMITS[kernel.target]
+    threads = kernel.waves * limits.lanes
+    for node in walk_body(kernel.body):
+        made = types.frags.get(node.targets[0]) if isinstance(node, Assign) else None
+        if made is None:
+            continue
+        needed = math.prod(made.shape) * DTYPE_BYTES[made.dtype] / 4 / threads
+        if needed > limits.lane_registers:
+            shape = " x ".join(map(str, made.shape))
+            message = f"{shape} elements of {made.dtype} are {needed:,.0f} registers a lane"
+            message += f"; there are {limits.lane_registers}"
+            yield diagnostic(Code.LIMIT, node.span, message, "take a smaller tile, or more waves")
 
 
 def is_core(kernel: Kernel) -> bool:

@@ -24,6 +24,10 @@ Inputs = Mapping[str, "np.ndarray[tuple[int, ...], np.dtype[np.generic]] | float
 MAX_STEPS = 2_000_000
 
 
+class OutOfSteps(Exception):
+    """An execution took more statements than it was allowed to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What an execution left behind.
@@ -33,11 +37,13 @@ class Outcome:
         written: How often each of their elements was written.
         faults: In order of discovery, one for each kind and pair of places. Empty does not say that the outputs are
             what the contract wants: compare them.
+        steps: Statements executed, by all waves of all blocks.
     """
 
     outputs: dict[str, Floats]
     faults: tuple[Fault, ...]
     written: dict[str, Ids]
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +95,27 @@ def execute(
     blocks: Sequence[tuple[int, ...]] | None = None,
     max_steps: int = MAX_STEPS,
     first_fault: bool = False,
+    budget: int | None = None,
 ) -> Outcome:
-    """As `run`, on a prepared program: its tables serve every schedule."""
+    """As `run`, on a prepared program: its tables serve every schedule.
+
+    Raises:
+        OutOfSteps: If all blocks together take more than `budget` statements; looked at after each block.
+    """
     arguments = _bind(program, inputs)
     log = FaultLog(first_only=first_fault)
     wanted = None if blocks is None else set(blocks)
+    steps = 0
     try:
         with np.errstate(all="ignore"):
             for block in grid(program, arguments.scalars):
                 if wanted is None or block.indices in wanted:
                     log.block = block.indices
-                    run_block(Machine(program, arguments, block.by_node, policy, log), max_steps)
+                    machine = Machine(program, arguments, block.by_node, policy, log)
+                    run_block(machine, max_steps)
+                    steps += machine.step
+                    if budget is not None and steps > budget:
+                        raise OutOfSteps(f"more than {budget:,} statements")
             if wanted is None:
                 _check_complete(program, arguments.tensors, log)
     except Stop:
@@ -111,7 +127,7 @@ def execute(
         assert cells.poison is not None
         outputs[name] = np.where(cells.poison, np.nan, cells.data).reshape(shape)
         written[name] = cells.times_written.reshape(shape)
-    return Outcome(outputs, tuple(log.faults), written)
+    return Outcome(outputs, tuple(log.faults), written, steps)
 
 
 def grid(program: Program, scalars: Mapping[str, float]) -> Iterator[GridBlock]:

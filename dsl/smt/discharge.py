@@ -56,6 +56,11 @@ class Replay(Protocol):
         """The counterexample, if an execution goes wrong as the witness says."""
         ...
 
+    @property
+    def spent(self) -> bool:
+        """Whether the budget of executions is spent, so that nothing more is reproduced."""
+        ...
+
     def must_show(self, obligation: Obligation) -> bool:
         """Whether an execution would show any violation of the obligation."""
         ...
@@ -82,6 +87,7 @@ def settle(obligation: Obligation, door: Door, replay: Replay | None, order: Seq
                     return Refuted(obligation.tier, counterexample)
                 sure = witness.finding.sure and replay.must_show(obligation)
                 doubt = "internal" if sure else "no output shows it"
+                doubt = "the budget of executions is spent" if replay.spent else doubt
                 internal = internal or (
                     f"{doubt}: the analysis finds that {witness.finding.text}, "
                     f"which the interpreter does not reproduce at {_sizes(witness, door)}"

@@ -15,7 +15,7 @@ from argus.dsl.interp import POLICIES, Fault, FaultKind, Outcome, Policy
 from argus.dsl.interp.grid import block_indices, persistent_blocks
 from argus.dsl.interp.program import Program, prepare
 from argus.dsl.interp.registers import Nowhere
-from argus.dsl.interp.run import execute
+from argus.dsl.interp.run import OutOfSteps, execute
 from argus.dsl.ir import Assign, AtomicAdd, Block, CopyAsync, For, Kernel, Split, TensorParam
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout import names
@@ -38,6 +38,7 @@ LANES = 64
 SMALL_GRID = 6  # blocks
 MOST_ELEMENTS = 4_000_000  # of all tensors together
 MOST_EXECUTIONS = 40  # of one check; a witness that shows takes one or two
+MOST_STEPS = 200_000  # statements in all executions of one check
 # Schedules tried for a hazard. Happens-before is tracked under each, so the first mostly tells.
 HAZARD_POLICIES = (Policy(), Policy("earliest"), *POLICIES[3:9])
 
@@ -89,6 +90,7 @@ class Replayer:
     blocks: tuple[tuple[str, Affine], ...]
     seed: int = 0
     executions: int = 0
+    steps: int = 0
     unjudged: bool = False  # some output has no reference
     _programs: dict[tuple[tuple[str, int], ...], Program] = field(
         default_factory=dict[tuple[tuple[str, int], ...], Program]
@@ -126,13 +128,21 @@ class Replayer:
         """How an execution of the whole grid goes wrong, and its sizes; None if it does not, or cannot run."""
         program = self._program(sizes)
         inputs = None if program is None else self._inputs(program, sizes)
-        if program is None or inputs is None:
+        if program is None or inputs is None or self.spent:
             return None
-        outcome = self._run(program, policy, None, inputs)
+        try:
+            outcome = self._run(program, policy, None, inputs)
+        except OutOfSteps:
+            return None
         if outcome.faults:
             return Shown(policy, outcome.faults[0]), dict(program.sizes)
         shown = self._differs(program, outcome, inputs, policy, None)
         return None if shown is None else (shown, dict(program.sizes))
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing more is executed."""
+        return self.executions >= MOST_EXECUTIONS or self.steps >= MOST_STEPS
 
     def must_show(self, obligation: Obligation) -> bool:
         """Whether an execution would show any violation of the obligation.
@@ -148,7 +158,7 @@ class Replayer:
 
     def _claimed(self, obligation: Obligation, witness: Witness, blocks: Blocks, program: Program) -> Shown | None:
         """Shown if registers hold something else than the assertion says, whether or not an output depends on it."""
-        if self.executions >= MOST_EXECUTIONS:
+        if self.spent:
             return None
         self.executions += 1
         element = witness.finding.element
@@ -202,7 +212,7 @@ class Replayer:
     def _ignoring(self, program: Program, witness: Witness) -> Shown | None:
         """Shown if other values of the tensors that should matter leave all outputs the same, and of others do not."""
         inputs = self._inputs(program, witness.model)
-        if inputs is None or self._grid(program) > SMALL_GRID or self.executions >= MOST_EXECUTIONS:
+        if inputs is None or self._grid(program) > SMALL_GRID or self.spent:
             return None
         uses = {name for e in self.core.ensures for name in e.uses if name in inputs}
         ignored = set(witness.finding.ignored)
@@ -239,7 +249,7 @@ class Replayer:
         # Where waits name completions, happens-before is much the same in every schedule.
         most = 3 if self.core.target == "sm_90a" else len(HAZARD_POLICIES)
         for policy in HAZARD_POLICIES[:most] if hazard else HAZARD_POLICIES[: 1 + copies]:
-            if self.executions >= MOST_EXECUTIONS:
+            if self.spent:
                 return None
             inputs = self._inputs(program, model)
             if inputs is None:
@@ -248,7 +258,7 @@ class Replayer:
                 outcome = self._run(program, policy, blocks, inputs)
             except Nowhere as e:
                 return None if hazard else Shown(policy, None, text=e.diagnostic.message)
-            except (ZeroDivisionError, KernelError):
+            except (ZeroDivisionError, KernelError, OutOfSteps):
                 return None
             faults = sorted((f for f in outcome.faults if f.kind in wanted), key=lambda f: _distance(f, obligation))
             if faults and (hazard or _distance(faults[0], obligation) < _ELSEWHERE):
@@ -265,7 +275,13 @@ class Replayer:
         key = (tuple(program.sizes.items()), chosen, policy, blocks)
         if key not in self._outcomes:
             self.executions += 1
-            self._outcomes[key] = execute(program, inputs, policy, blocks=blocks)
+            left = MOST_STEPS - self.steps
+            try:
+                self._outcomes[key] = execute(program, inputs, policy, blocks=blocks, budget=left)
+            except OutOfSteps:
+                self.steps = MOST_STEPS
+                raise
+            self.steps += self._outcomes[key].steps
         return self._outcomes[key]
 
     def _inputs(self, program: Program, model: Mapping[str, int]) -> Inputs | None:

@@ -10,6 +10,7 @@ from argus.dsl.check import check, check_kernel
 from argus.dsl.diagnostics import CheckReport, KernelError
 from argus.dsl.frontend import parse
 from argus.dsl.ir.contract import contract_sha
+from argus.dsl.smt import replay
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 REFERENCE = KERNELS / "reference"
@@ -278,3 +279,12 @@ def sum_of_rows(X: f32[r:R, c:C], S: f32[c:C]):
     assert not check(text).count("refuted")
     twice = text.replace("[br, bc]), ", "[0, bc]), ")  # every block adds the first rows
     assert check(twice).count("refuted")
+
+
+def test_executions_have_a_budget_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (REFERENCE / "gemm_single.py").read_text("utf-8").replace("        barrier()\n", "", 1)
+    (race, *_) = [o for o in check(text).obligations if o.verdict == "refuted"]
+    monkeypatch.setattr(replay, "MOST_STEPS", 10)
+    found = [o for o in check(text).obligations if o.kind == race.kind and o.line == race.line]
+    assert [o.verdict for o in found] == ["unknown"]
+    assert "the budget of executions is spent" in (found[0].reason or "")

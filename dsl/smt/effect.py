@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from argus.dsl.interp import Policy
 from argus.dsl.interp.program import Program
 from argus.dsl.interp.run import Outcome, execute
-from argus.dsl.ir import Ensures, Kernel
+from argus.dsl.ir import Ensures
 
 Floats = npt.NDArray[np.float64]
 Inputs = Mapping[str, "Floats | float"]
@@ -18,7 +18,7 @@ LARGE = 1e3  # next to normal deviates; extremes notice it as well
 EXECUTIONS = 4
 
 
-def without_effect(core: Kernel, program: Program, inputs: Inputs, axis: str, at: int) -> str:
+def without_effect(outputs: Sequence[Ensures], program: Program, inputs: Inputs, axis: str, at: int) -> str:
     """How an execution shows that a coordinate is not reduced: other data there change nothing, but elsewhere do.
 
     Outputs that have the coordinate as a free one are left out. So shows, too, that no data matter. Empty if neither
@@ -32,12 +32,14 @@ def without_effect(core: Kernel, program: Program, inputs: Inputs, axis: str, at
         return ""
     others = [c for c in (0, extents.pop() - 1) if c != at]
     first = execute(program, inputs, Policy())
-    if not others or not _same(core, first, execute(program, _other(program, inputs, axis, at), Policy()), axis, (at,)):
+    if not others or not _same(
+        outputs, first, execute(program, _other(program, inputs, axis, at), Policy()), axis, (at,)
+    ):
         return ""
     changed = execute(program, _other(program, inputs, axis, others[0]), Policy())
-    if _same(core, first, changed, axis, (at, others[0])):
+    if _same(outputs, first, changed, axis, (at, others[0])):
         every = {n: v + LARGE if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v for n, v in inputs.items()}
-        same = _same(core, first, execute(program, every, Policy()), "", ())
+        same = _same(outputs, first, execute(program, every, Policy()), "", ())
         return "no data make a difference to any result" if same else ""
     return f"other data at {axis} = {at} change no result, those at {axis} = {others[0]} do"
 
@@ -52,8 +54,8 @@ def _other(program: Program, inputs: Inputs, axis: str, at: int) -> Inputs:
     return made
 
 
-def _same(core: Kernel, x: Outcome, y: Outcome, axis: str, left_out: tuple[int, ...]) -> bool:
-    for ensures in core.ensures:
+def _same(outputs: Sequence[Ensures], x: Outcome, y: Outcome, axis: str, left_out: tuple[int, ...]) -> bool:
+    for ensures in outputs:
         if ensures.tensor not in x.outputs:
             continue
         pair = [_without(ensures, o.outputs[ensures.tensor], axis, left_out) for o in (x, y)]

@@ -58,3 +58,14 @@ def _flow(node: Node) -> tuple[str | None, set[str]]:
             return root(dst), {root(src)}
         case _:
             return None, set()
+
+
+def unread(core: Kernel) -> tuple[str, ...]:
+    """Tensors that the contract says outputs are made of, and that flow into none."""
+    return tuple(sorted({name for e in core.ensures for name in set(e.uses) - sources(core, e.tensor)}))
+
+
+def stored_at(core: Kernel, span: Span) -> str | None:
+    """The tensor that the store at a place of the text writes."""
+    stores = (n for n in walk_body(core.body) if isinstance(n, Store | AtomicAdd) and n.span == span)
+    return next((root(n.view) for n in stores), None)

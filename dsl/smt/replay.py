@@ -23,7 +23,7 @@ from argus.dsl.layout.affine import Affine, evaluate_affine
 from argus.dsl.smt.claims import falsified
 from argus.dsl.smt.discharge import Witness
 from argus.dsl.smt.effect import EXECUTIONS, without_effect
-from argus.dsl.smt.flow import reaches_output
+from argus.dsl.smt.flow import reaches_output, stored_at, unread
 from argus.dsl.smt.inputs import integers
 from argus.dsl.smt.reference import outputs
 from argus.dsl.tags.contract import assumptions
@@ -114,12 +114,13 @@ class Replayer:
         shown = self._shown(program, obligation, chosen, witness.model)
         if shown is None and obligation.kind in ("epilogue", "completeness") and self._grid(program) <= SMALL_GRID:
             shown = self._shown(program, obligation, None, witness.model)
-        if shown is None and witness.finding.ignored:
-            shown = self._ignoring(program, witness)
+        ignored = witness.finding.ignored or unread(self.core)
+        if shown is None and ignored and obligation.kind in ("epilogue", "completeness", "conformity"):
+            shown = self._ignoring(program, witness, ignored)
         if shown is None and obligation.origin == "written":
             shown = self._claimed(obligation, witness, chosen, program)
         if shown is None and obligation.kind == "completeness" and witness.finding.got == "never":
-            shown = self._unreduced(program, witness)
+            shown = self._unreduced(program, witness, stored_at(self.core, obligation.span))
         if shown is None:
             return None
         return counterexample(obligation, witness, shown, dict(zip(indices, block, strict=True)), program.sizes)
@@ -166,8 +167,8 @@ class Replayer:
         text = falsified(self.core, obligation.span, program.sizes, blocks, point)
         return Shown(Policy(), None, text=text) if text else None
 
-    def _unreduced(self, program: Program, witness: Witness) -> Shown | None:
-        """Shown if the coordinate that is never reduced makes no difference to any output."""
+    def _unreduced(self, program: Program, witness: Witness, tensor: str | None) -> Shown | None:
+        """Shown if the coordinate that is never reduced makes no difference to the output."""
         inputs = self._inputs(program, witness.model)
         axis, element = witness.finding.component, witness.finding.element
         if inputs is None or axis is None or element is None or self._grid(program) > SMALL_GRID:
@@ -176,7 +177,8 @@ class Replayer:
             return None
         self.executions += EXECUTIONS
         try:
-            text = without_effect(self.core, program, inputs, axis, element[0])
+            ensured = [e for e in self.core.ensures if e.tensor == tensor]
+            text = without_effect(ensured, program, inputs, axis, element[0])
         except (ZeroDivisionError, KernelError):
             return None
         return Shown(Policy(), None, text=text) if text else None
@@ -209,13 +211,13 @@ class Replayer:
         counts = [evaluate_affine(count, program.sizes) for _, count in self.blocks]
         return int(np.prod(counts, dtype=np.int64))
 
-    def _ignoring(self, program: Program, witness: Witness) -> Shown | None:
+    def _ignoring(self, program: Program, witness: Witness, names: Sequence[str]) -> Shown | None:
         """Shown if other values of the tensors that should matter leave all outputs the same, and of others do not."""
         inputs = self._inputs(program, witness.model)
         if inputs is None or self._grid(program) > SMALL_GRID or self.spent:
             return None
         uses = {name for e in self.core.ensures for name in e.uses if name in inputs}
-        ignored = set(witness.finding.ignored)
+        ignored = set(names)
         first = execute(program, inputs, Policy())
         self.executions += 3
         same, others = (

@@ -82,6 +82,9 @@ class _Store:
 
     def check(self, tile: Tile | Top) -> None:
         reason = tile.reason if isinstance(tile, Top) else self._unknown(tile)
+        if isinstance(tile, Tile) and (tile.codes >= 0).all():
+            for value, _ in values_of(tile.codes, self.cx.store):
+                self._check_clashes(value)
         if reason:
             self._block(reason)
             return

@@ -79,6 +79,8 @@ def complete(
         component=over.axis, fix_class="k incomplete", matters=matters, want=f"each of 0 to {extent - 1} once",
         producer=next((t.span for t in fold if t.span.line), None), sure=sure,
     )  # fmt: skip
+    if not fold:
+        finding = replace(finding, got="never", element=(0,))
     once = all(t.op == "sum" for t in mine)
     across = tuple((axis, state.reduce(cx.evaluate(extent))) for axis, extent in beside)
     if any(tuple(a for a, _ in t.beside) != tuple(a for a, _ in across) for t in mine):

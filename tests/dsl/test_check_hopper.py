@@ -111,6 +111,18 @@ def test_arrivals_without_a_wait_are_refuted() -> None:
     assert any(c is not None and c.fix_class == "phase aliasing" and c.consumer.line == 18 for c in found)
 
 
+MEETING = "            if g == {}:\n                barrier(waves=8)\n"
+
+
+@pytest.mark.slow
+def test_groups_that_meet_at_different_barriers_have_diverged() -> None:
+    right = sources()["ring"]
+    text = right.replace("            y = acc", MEETING.format(0) + MEETING.format(1) + "            y = acc")
+    report = check(text, fixes=False)
+    assert [o.kind for o in report.obligations if o.verdict != "proved"] == ["divergence"]
+    assert check(right.replace("            y = acc", "            barrier(waves=8)\n            y = acc")).ok
+
+
 # -------------------------------------------------------------------------------------------------- rules
 
 

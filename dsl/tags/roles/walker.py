@@ -243,11 +243,12 @@ class RoleWalker(TeamWalker):
         for kind in ("divergence", "deadlock"):
             self.cx.registry.get(kind, site.number).raise_tier("structure")
         count = self.cx.kernel.waves if stmt.waves is None else stmt.waves
-        if count == team.waves:
-            sync.order.meet(team.mask)
+        if team.waves % count == 0:
+            for part in range(team.waves // count):
+                sync.order.meet(((1 << count) - 1) << (team.first + part * count))
             return True
-        if stmt.waves is None:
-            members, key = self.teams, ("all",)
+        if count == self.cx.kernel.waves:
+            members, key = self.teams, ("all", stmt.waves)
         else:
             members, key = tuple(t for t in self.teams if t.role == team.role), (team.role, count)
         if sum(t.waves for t in members) != count:
@@ -259,6 +260,8 @@ class RoleWalker(TeamWalker):
             return False
         # The others stand before barriers that this one completes.
         for t in others:
+            if t.role == team.role and path.work[t.number][0] is not stmt:
+                self._diverged(path.state, stmt, path.work[t.number][0])
             path.work[t.number] = path.work[t.number][1:]
         sync.meeting.pop(key, None)
         mask = 0
@@ -266,6 +269,16 @@ class RoleWalker(TeamWalker):
             mask |= t.mask
         sync.order.meet(mask)
         return True
+
+    def _diverged(self, state: State, stmt: Barrier, other: Item) -> None:
+        """Waves of one role meet at different statements: each barrier ends the other's wait."""
+        finding = Finding(
+            "waves of one role meet at different barriers", stmt.span, self.cx.loops(),
+            producer=other.span if isinstance(other, Barrier) else None, fix_class="missing barrier",
+        )  # fmt: skip
+        self.cx.violated(
+            self.cx.registry.get("divergence", self._site(stmt).number), state, "structure", lambda: finding
+        )
 
     def _side_by_side(self, path: _Path, loops: dict[int, For]) -> list[_Path]:
         """Loops of equal trip counts, side by side."""

@@ -54,11 +54,16 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """The assumptions of a kernel; `ranges` has the extent of each axis, `extents` the shape of each tensor."""
+    """The assumptions of a kernel.
+
+    `ranges` has the extent of each axis, `extents` the shape of each tensor, `applied` what functions give for columns
+    that were met before.
+    """
 
     all: tuple[Assumed, ...] = ()
     ranges: dict[str, Affine] = field(default_factory=dict[str, Affine])
     extents: dict[str, tuple[Affine, ...]] = field(default_factory=dict[str, tuple[Affine, ...]])
+    applied: dict[tuple[object, ...], Column] = field(default_factory=dict[tuple[object, ...], Column], compare=False)
 
     def everywhere(self) -> tuple[Formula, ...]:
         """All assumptions at coordinates of which nothing is known."""
@@ -115,7 +120,9 @@ class Assumptions:
     def inverse(self, tensor: str) -> str | None:
         """A function f with `tensor[f(t)] == t` for all t: every row is picked."""
         for assumed in self.all:
-            terms = assumed.formula.a.terms if isinstance(assumed.formula, Eq) and not assumed.formula.a.const else ()
+            if not isinstance(assumed.formula, Eq) or assumed.formula.a.const:
+                continue
+            terms = assumed.formula.a.terms
             if sorted(c for _, c in terms) != [-1, 1]:
                 continue
             for (outer, _), (row, _) in (terms, terms[::-1]):
@@ -242,7 +249,11 @@ def _bound(pattern: Atom, atom: Atom) -> dict[str, Affine] | None:
 
 def applied(known: Assumptions, function: str, column: Column) -> Column:
     """`function` of each element of a column, in terms of tensors where an assumption defines it."""
-    return each(lambda at: known.canonical(application(function, (at,))), column)
+    which = b"" if column.which is None else column.which.tobytes()
+    key = (function, column.bases, column.local.shape, which, column.local.tobytes())
+    if key not in known.applied:
+        known.applied[key] = each(lambda at: known.canonical(application(function, (at,))), column)
+    return known.applied[key]
 
 
 def each(change: Callable[[Affine], Affine], column: Column) -> Column:

@@ -9,6 +9,7 @@ from math import lcm
 from argus.dsl.ir import For, Stmt
 from argus.dsl.layout.affine import Affine
 from argus.dsl.tags.context import Context, block_all
+from argus.dsl.tags.domain import Acc, Fragment
 from argus.dsl.tags.induction import Induction, Live, forget, symbol_of
 from argus.dsl.tags.roles.compare import forget_data, general, normal, within
 from argus.dsl.tags.roles.periods import period_beside_rings
@@ -158,7 +159,7 @@ class JointLoop(Induction):
         free += [write_symbols(w) for w in last.done + last.open]
         general_enough = not any(self.symbol in symbols for symbols in free) and all(
             s.done == last.done and s.open == last.open
-            and all(same_fragment(s.frags[n], last.frags[n]) for n in kept)
+            and all(_is_case(s.frags[n], last.frags[n]) for n in kept)
             and within(self.cx, self._without_symbol(normal(self.cx, self.families, sync_of(s))), sync_of(merged))
             for s in alive
         )  # fmt: skip
@@ -175,3 +176,11 @@ class JointLoop(Induction):
         for stmt in self.loops.values():
             block_all(self.cx, stmt.body, f"the loop at line {stmt.span.line} is not understood: {reason}")
         return super()._lost(reason)
+
+
+def _is_case(special: Fragment, wide: Fragment) -> bool:
+    """Whether registers are what `wide` says, for some trip count: zeros are a sum of no terms, wherever they lie."""
+    if isinstance(special, Acc) and isinstance(wide, Acc) and special.rows is None and special.cols is None:
+        alike = special.reduced == wide.reduced and special.type == wide.type and special.pad == 0.0
+        return alike and special.origins <= wide.origins and (wide.changed or not special.changed)
+    return same_fragment(special, wide)

@@ -240,8 +240,8 @@ class Acc:
 
     @property
     def empty(self) -> bool:
-        """Zeros that nothing was added to."""
-        return not self.reduced and not self.origins
+        """Zeros that nothing was added to; terms there may be, of loops that ran no time."""
+        return not self.origins
 
 
 @dataclass(frozen=True, slots=True)

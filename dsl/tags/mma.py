@@ -126,6 +126,9 @@ class _Mma:
         if tops := [v.top for v in values if v.top]:
             self.obligation.block(tops[0])
             raise _Failed
+        if not any(v.origins for v in values):
+            self.obligation.block("the operands are made of no tensor")
+            raise _Failed
         clashes = acc.clashes.union(*(v.clashes for v in values))
         clashes |= self._apart(acc, scale)
         return replace(

@@ -60,6 +60,10 @@ SLIPS: dict[str, tuple[str, Edits, str, str]] = {
     ),
     "loop to the diagonal's start": (CAUSAL, (("(bq + 1) * 64", "bq * 64"),), "completeness", "store(O"),
     "every second key tile is skipped": (FULL, (("[jt + 1, 0]", "[2 * jt + 2, 0]"),) * 2, "completeness", "store(O"),
+    "first key tile skipped": ("attention_diagonal", (("range(bq)", "range(1, bq)"),), "completeness", "store(O"),
+    "diagonal not masked": (
+        "attention_diagonal", (("mask(z * scale, z.j <= z.q, -inf)", "z * scale"),), "completeness", "store(O",
+    ),
     "output not transposed": (CAUSAL, (("[bq, 0].T, (o / l)", "[bq, 0], (o / l)"),), "epilogue", "store(O"),
     "accumulator not rescaled": (CAUSAL, (("        o *= c\n", ""),), "epilogue", "o += mma"),
     "sum not rescaled": (FULL, (("l * f + ", "l + "),), "epilogue", "l = l + "),

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from argus.graph.timing import TimeTable
 
 app = typer.Typer(
-    no_args_is_help=True, help="Evaluation suites: checker, races, fuzz, repair, table, search, estimator, gate, times."
+    no_args_is_help=True,
+    help="Evaluation suites: checker, races, hopper-bugs, fuzz, repair, table, search, estimator, gate, times.",
 )
 
 Seed = Annotated[int, typer.Option(help="Of every draw.")]
@@ -71,6 +72,37 @@ def races(json: Json = False) -> None:
     Exit 1: a verdict is not as expected.
     """
     report = evaluate_races(progress=Counted("judged"))
+    finish(report, ok=report.ok, json=json)
+
+
+@app.command()
+def hopper_bugs(
+    bundle: Annotated[
+        Path | None, typer.Option(help="Compile the bugs into this folder instead, to be run on a GPU.")
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="What that bundle wrote there, in place of the stored run.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check planted Hopper bugs, beside what each did on an H200; and memcheck's word on the timed kernels.
+
+    Exit 1: one is not refuted where it is, fewer than ten show on the GPU, or memcheck found something.
+    """
+    from argus.evals.hopper_bugs import STORED, evaluate_hopper_bugs, stored_memcheck, stored_runs  # noqa: PLC0415
+    from argus.evals.hopper_bundle import write_bug_bundle  # noqa: PLC0415
+
+    try:
+        if bundle is not None:
+            write_bug_bundle(bundle, Counted("compiled"))
+            typer.echo(
+                f"on the machine with the GPU: python {bundle / 'run.py'} --fork --kill-after 20 --out bugs.json"
+            )
+            return
+        runs, memcheck = stored_runs(results or STORED), stored_memcheck()
+    except ToolchainError as error:
+        fail("toolchain", str(error), str(bundle or results or ""), json=json)
+    report = evaluate_hopper_bugs(runs, memcheck, progress=Counted("checked"))
     finish(report, ok=report.ok, json=json)
 
 

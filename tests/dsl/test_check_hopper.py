@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from argus.dsl.check import check
-from argus.dsl.diagnostics import Counterexample, ObligationReport, Span
 from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
 from argus.dsl.kernels.catalogue import subjects
+from argus.evals.hopper_bugs import as_expected
 from argus.evals.planted_hopper import BUGS, HopperBug, sources
 
 SCHEDULES = {
@@ -75,30 +75,9 @@ def test_barriers_written_out_are_proved() -> None:
     "bug", [pytest.param(b, id=b.name, marks=[] if b.name in QUICK else pytest.mark.slow) for b in BUGS]
 )
 def test_bugs_are_refuted_where_they_are(bug: HopperBug) -> None:
-    lines = bug.text.splitlines()
     report = check(bug.text, fixes=False)
     refuted = [o for o in report.obligations if o.verdict == "refuted"]
-    assert any(_as_expected(o, bug, lines) for o in refuted), report.render(bug.text)
-
-
-def _as_expected(o: ObligationReport, bug: HopperBug, lines: list[str]) -> bool:
-    found = o.counterexample
-    assert found is not None
-    assert found.replayed
-    return (
-        o.kind in bug.kinds
-        and bug.consumer in _line(lines, found.consumer)
-        and any(bug.other in _line(lines, s) for s in _others(found))
-        and found.fix_class == bug.fix_class
-    )
-
-
-def _others(found: Counterexample) -> list[Span | None]:
-    return [None if found.other is None else found.other.span, found.producer]
-
-
-def _line(lines: list[str], span: Span | None) -> str:
-    return "" if span is None else lines[span.line - 1]
+    assert any(as_expected(o, bug) for o in refuted), report.render(bug.text)
 
 
 def test_arrivals_without_a_wait_are_refuted() -> None:

@@ -40,13 +40,19 @@ DEVICE int cluster_rank() { uint32_t r; asm volatile("mov.u32 %0, %%cluster_ctar
 DEVICE void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
+// With ARGUS_TRAP a wait that never ends stops the kernel. It tests alone: a try may sleep, and so many take hours.
+#ifdef ARGUS_TRAP
+#define MBAR_POLL "mbarrier.test_wait"
+#else
+#define MBAR_POLL "mbarrier.try_wait"
+#endif
 DEVICE bool mbar_try(uint32_t bar, uint32_t parity) {
   uint32_t done;
-  asm volatile("{\\n.reg .pred p;\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"
+  asm volatile("{\\n.reg .pred p;\\n" MBAR_POLL ".parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}"
                : "=r"(done) : "r"(bar), "r"(parity) : "memory");
   return done != 0;
 }
-// Until the phase of that parity is complete. With ARGUS_TRAP a wait that never ends stops the kernel instead.
+// Until the phase of that parity is complete.
 DEVICE void mbar_wait(uint32_t bar, uint32_t parity) {
 #ifdef ARGUS_TRAP
   for (uint32_t polls = 0; !mbar_try(bar, parity); ++polls) if (polls >> 26) __trap();

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import planted
 from .clocks import Clocks
 from .driver import CudaError
 from .gemm import Data, judge, make, sets
@@ -29,7 +30,10 @@ def run(entry: Mapping[str, Any], bundle: Path) -> dict[str, Any]:
     start = time.perf_counter()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.zeros(1, device="cuda")  # makes the context current
-    found = _peer(torch, entry) if entry["kind"] == "peer" else _candidate(torch, entry, bundle)
+    if entry["kind"] == "peer":
+        found = _peer(torch, entry)
+    else:
+        found = (planted.run if entry["kind"] == "planted" else _candidate)(torch, entry, bundle)
     return {**found, "device": _device(torch), "seconds": time.perf_counter() - start}
 
 

@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from . import child
+from . import child, memcheck
 
 SCHEMA_VERSION = 1
 BUNDLE = "bundle.json"
@@ -39,10 +39,15 @@ def main(bundle: Path, arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1, help="measure everything so often, one run after the other")
     parser.add_argument("--check", action="store_true", help="small check sizes alone, as under compute-sanitizer")
     parser.add_argument("--survey", type=int, default=0, metavar="ROUNDS", help="one child a shape, so few rounds")
+    parser.add_argument("--memcheck", action="store_true", help="small check sizes under compute-sanitizer memcheck")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--launch", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child is not None:
         return _child(bundle, options.child)
+    if options.launch is not None:
+        print(json.dumps(memcheck.launch(bundle, json.loads(options.launch))), flush=True)
+        return 0
     return _parent(bundle, options)
 
 
@@ -85,6 +90,8 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
     start = time.monotonic()
     results: list[dict[str, Any]] = []
     libraries: dict[str, Any] = {}
+    if options.memcheck:
+        return _memcheck(bundle, plan, options.out, start)
     if options.fork:
         _preload()
     if options.survey:
@@ -104,7 +111,7 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
         if run:
             asked["check_sizes"] = ()  # they were checked in the first
         found: dict[str, Any] = _isolated(bundle, asked, options)
-        if found.get("status") in ("killed", "died") and asked.get("check_sizes"):
+        if found.get("status") in ("killed", "died") and entry["kind"] == "candidate" and asked.get("check_sizes"):
             # Is it right, and how fast, at the size that counts? What it did at the others stays on record.
             again: dict[str, Any] = _isolated(bundle, {**asked, "check_sizes": ()}, options)
             status = "wrong" if again.get("status") == "ok" else found["status"]
@@ -120,6 +127,25 @@ def _parent(bundle: Path, options: argparse.Namespace) -> int:
     if not options.check and not any("ratio" in r for r in results):
         return 3
     return 0 if all(r["status"] == "ok" for r in results) else 1
+
+
+def _memcheck(bundle: Path, plan: dict[str, Any], out: Path, start: float) -> int:
+    """Every kernel once, whatever is timed of it. 0: all are clean."""
+    kernels: dict[str, dict[str, Any]] = {}
+    for entry in plan["entries"]:
+        sizes = [s for s in entry.get("check_sizes", ()) if _small(s)]
+        if entry["kind"] == "candidate" and sizes and entry["directory"] not in kernels:
+            kept = {key: entry[key] for key in ("name", "directory", "dtype")}
+            kernels[entry["directory"]] = {**kept, "check_sizes": sizes}
+    results: list[dict[str, Any]] = []
+
+    def done(result: dict[str, Any]) -> None:
+        results.append({"id": f"memcheck {result['name']}", "kind": "memcheck", **result})
+        print(f"{results[-1]['id']:60} {result['status']} {result.get('message', '')[:200]}", flush=True)
+        _write(out, plan, results, start)
+
+    memcheck.run(bundle, list(kernels.values()), done)
+    return 0 if results and all(r["status"] == "clean" for r in results) else 1
 
 
 def _small(sizes: Mapping[str, int]) -> bool:

@@ -51,6 +51,20 @@ def test_the_printed_text_of_swapped_operands_does_what_core_form_says() -> None
     assert differences(core, made, SIZES, blocks=1) == []
 
 
+def test_accumulators_that_are_zeroed_first_do_what_core_form_says() -> None:
+    """A loop that may run no time leaves zeros; where it runs, its first MMA adds to them."""
+    text = hopper_gemm.text(SMALL, make_problem(task_named("gemm"), target="sm_90a"))
+    loop = "for kt in range(cdiv(K, 64)):"
+    assert text.count(loop) == 2
+    core = to_core(parse(text.replace(loop, "for kt in range(K // 64):")))
+    made = lower(core)
+    assert isinstance(made, CudaKernel)
+    assert " zero(acc" in made.source
+    assert differences(core, made, SIZES, blocks=1) == []
+    late = made.source.replace("wgmma_wait<0>();", "wgmma_wait<0>();\nzero(acc[0]);")
+    assert "zero" in differences(core, replace(made, source=late), SIZES, blocks=1)[0]
+
+
 def edit(old: str, new: str) -> Mistake:
     def change(made: CudaKernel) -> CudaKernel:
         assert old in made.source, old

@@ -149,7 +149,7 @@ class MemcheckRuns(BaseModel, frozen=True):
 
 
 class Judged(BaseModel, frozen=True):
-    """One bug. `lines` are those of the consumer and of what it collides with; `gpu` is empty where nothing is stored."""
+    """One bug; `lines` are those of the consumer and of what it collides with, in the bug's text."""
 
     name: str
     expected: tuple[str, ...]
@@ -251,9 +251,8 @@ def _judged(bug: HopperBug, ran: Ran | None) -> Judged:
 def as_expected(o: ObligationReport, bug: HopperBug) -> bool:
     """Whether a refuted obligation is of an expected kind, replayed, and names the lines and the class of the edit."""
     found, lines = o.counterexample, bug.text.splitlines()
-    return (
-        found is not None
-        and found.replayed
+    return found is not None and (
+        bool(found.replayed)
         and o.kind in bug.kinds
         and bug.consumer in _line(lines, found.consumer)
         and any(bug.other in _line(lines, s) for s in _others(found))

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def run(bundle: Path, kernels: Sequence[Mapping[str, Any]], done: Callable[[dict
         return
     version = _version(found)
     with ThreadPoolExecutor(WORKERS) as pool:
-        for result in pool.map(lambda kernel: _both(found, bundle, kernel), kernels):
+        for result in pool.map(partial(_both, found, bundle), kernels):
             done({**result, "tool": version})
 
 

@@ -23,11 +23,6 @@ def shares(resources_us: Mapping[str, float]) -> dict[str, float]:
     return {name: us / total for name, us in resources_us.items()} if total > 0 else {}
 
 
-def amdahl(share: float, effect: float) -> float:
-    """Log gain from shrinking a resource that takes `share` of the time by the factor `effect`."""
-    return -math.log1p(-share * (1 - 1 / effect)) if effect > 0 else 0.0
-
-
 def promised(relieves: Sequence[ReliefView], resources_us: Mapping[str, float]) -> float:
     """Middle log gain of a card on a parent with these resource times."""
     return _gain([(r.resource, r.mid) for r in relieves], shares(resources_us))
@@ -45,6 +40,7 @@ def spread(relieves: Sequence[ReliefView], resources_us: Mapping[str, float]) ->
 
 
 def _gain(effects: Sequence[tuple[str, float]], part: Mapping[str, float]) -> float:
+    """Amdahl's law: the log gain when each resource named shrinks by its factor."""
     saved = sum(part.get(_SHOWS_AS.get(name, name), 0.0) * (1 - 1 / effect) for name, effect in effects)
     # Several effects may claim more than there is; a twentieth of the time always remains.
     return -math.log1p(-min(saved, 0.95))

@@ -68,14 +68,6 @@ class Artifact(BaseModel, frozen=True):
     manifest: Manifest
 
     @property
-    def tir_path(self) -> Path:
-        return self.directory / FILES["tir"]
-
-    @property
-    def ll_path(self) -> Path:
-        return self.directory / FILES["ll"]
-
-    @property
     def asm_path(self) -> Path:
         return self.directory / FILES["asm"]
 

@@ -115,21 +115,3 @@ class CompilerPool:
             worker.start()
         finally:
             self._idle.put(worker)
-
-
-def compile_text(
-    text: str,
-    *,
-    cache: Path,
-    target: str = "gfx942",
-    kernel: str | None = None,
-    file: str = "<kernel>",
-    timeout_s: float = 60.0,
-) -> Artifact:
-    """Compile one kernel; a worker is started only if `cache` lacks it.
-
-    Raises:
-        KernelError, ToolchainError, AssertionError: As `CompilerPool.compile`.
-    """
-    with CompilerPool(cache, workers=1, timeout_s=timeout_s) as pool:
-        return pool.compile_now(CompileRequest(text=text, target=target, kernel=kernel, file=file))

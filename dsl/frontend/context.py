@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NoReturn, cast
+from typing import cast
 
 from argus.dsl.diagnostics import Code, KernelError, Span
 from argus.dsl.frontend import words
@@ -236,9 +236,6 @@ class Context:
         if missing := [name for name in required if name not in given]:
             raise self.error(Code.BAD_CALL, call, f"`{missing[0]}` is missing: {shown}")
         return Arguments(given, tuple(rest))
-
-    def fail_unhandled(self, node: ast.AST) -> NoReturn:
-        raise AssertionError(f"no reader for {ast.dump(node)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from argus.dsl.ir.nodes import Node, Stmt
-from argus.dsl.layout import Const, Expr, Op, Var
+from argus.dsl.layout import Const, Op, Var
 
 N = TypeVar("N", bound=Node)
 Child = Node | Const | Var | Op
@@ -40,15 +40,6 @@ def _map_value(value: Any, fn: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - a
         new = tuple(_map_value(v, fn) for v in old)
         return old if all(a is b for a, b in zip(new, old, strict=True)) else new
     return value
-
-
-def map_exprs(node: N, fn: Callable[[Expr], Expr]) -> N:
-    """`node` with `fn` applied to every index expression below it."""
-
-    def visit(child: Any) -> Any:  # noqa: ANN401
-        return map_children(child, visit) if isinstance(child, Node) else fn(child)
-
-    return map_children(node, visit)
 
 
 def children(node: Node) -> Iterator[Child]:

@@ -70,10 +70,6 @@ ZERO = Const(0)
 ONE = Const(1)
 
 
-def as_expr(value: Expr | int) -> Expr:
-    return Const(value) if isinstance(value, int) else value
-
-
 def _op(kind: OpKind, lhs: object, rhs: object) -> Op:
     sides = tuple(Const(x) if isinstance(x, int) else x for x in (lhs, rhs))
     assert all(isinstance(x, Const | Var | Op) for x in sides)

@@ -13,9 +13,6 @@ from typing import Literal
 
 TargetName = Literal["gfx942", "sm_90a"]
 OperandDtype = Literal["f16", "bf16", "f8", "f32", "i8"]
-ACCUMULATOR_DTYPE: Mapping[OperandDtype, Literal["f32", "i32"]] = MappingProxyType(
-    {"f16": "f32", "bf16": "f32", "f8": "f32", "f32": "f32", "i8": "i32"}
-)
 
 
 @dataclass(frozen=True, slots=True)

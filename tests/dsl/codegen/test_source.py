@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from argus.dsl.codegen.pool import CompilerPool, compile_text
+from argus.dsl.codegen.pool import CompilerPool
 from argus.dsl.codegen.request import CompileRequest
 from argus.dsl.diagnostics import Code, KernelError
 
@@ -15,13 +15,14 @@ GOOD = Path(__file__).parents[2] / "kernels" / "good" / "start_single_stage.py"
 
 @pytest.mark.slow
 def test_text_to_artifact(tmp_path: Path) -> None:
-    text = GOOD.read_text("utf-8")
-    artifact = compile_text(text, cache=tmp_path)
+    request = CompileRequest(text=GOOD.read_text("utf-8"))
+    with CompilerPool(tmp_path, workers=1) as pool:
+        artifact = pool.compile_now(request)
+        assert pool.compile_now(request) == artifact
     assert (artifact.manifest.symbol, artifact.manifest.threads) == ("gemm", 256)
     assert {a.name for a in artifact.manifest.arguments} >= {"A", "B", "C", "K"}
     assert artifact.manifest.scratch_bytes == 0
     assert "v_mfma_f32_32x32x8_bf16" in artifact.emit("asm").decode()
-    assert compile_text(text, cache=tmp_path) == artifact
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ Substitution: TypeAlias = Mapping[str, Affine]
 ELEMENT_BITS = 20  # a value has at most 2**20 elements: a megabyte of f8, far beyond any tile
 ELEMENT_MASK = (1 << ELEMENT_BITS) - 1
 UNINITIALISED = -1
+HISTORY_AXIS = "<earlier rounds>"  # of the term that stands for what earlier rounds of a loop added
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +406,10 @@ def closed(value: Value) -> Value:
     """The value with its reductions finished."""
     if not value.reduced:
         return value
-    keys = dict.fromkeys((t.axis, t.op) for t in value.reduced)
-    folds = {tuple(t for t in value.reduced if (t.axis, t.op) == key) for key in keys}
+    # What earlier rounds of a loop added may lie along any axis: it belongs to every reduction.
+    earlier = tuple(t for t in value.reduced if t.axis == HISTORY_AXIS)
+    keys = dict.fromkeys((t.axis, t.op) for t in value.reduced if t not in earlier)
+    folds = {(*(t for t in value.reduced if (t.axis, t.op) == key), *earlier) for key in keys} or {earlier}
     return replace(value, reduced=(), changed=False, folds=value.folds | folds)
 
 

@@ -12,7 +12,7 @@ from argus.dsl.layout.affine import Affine, Formula, conjunction, eq, ge, negati
 from argus.dsl.tags.columns import Column, Difference, column, differences, values_of
 from argus.dsl.tags.combine import Combine
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Fragment, Ints, Same, Tile, Top, Value, Window, closed, own, recoded
+from argus.dsl.tags.domain import HISTORY_AXIS, Fragment, Ints, Same, Tile, Top, Value, Window, closed, own, recoded
 from argus.dsl.tags.groups import group_of
 from argus.dsl.tags.lookup import looked_up, picked_wrongly
 from argus.dsl.tags.obligations import Box, Finding, Goal, Holds, Obligation
@@ -355,7 +355,9 @@ class _Store:
                     matters=(in_range,), part=self.cx.part if self.adds else None, beside=beside,
                     sure=bool(fold) and len(value.folds) <= 1,
                 )  # fmt: skip
-        for axis in sorted({f[0].axis for f in value.folds} - {o.axis for o in self.ensures.over}):
+        if any(t.axis == HISTORY_AXIS for f in value.folds for t in f):
+            self.epilogue.block("the sums of a loop that has not ended")
+        for axis in sorted({f[0].axis for f in value.folds} - {HISTORY_AXIS, *(o.axis for o in self.ensures.over)}):
             self._violated(f"{axis} is summed, which the contract does not ask for", "k incomplete")
 
     def _check_added(self, over: Over, pick: Pick) -> None:

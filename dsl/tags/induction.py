@@ -22,7 +22,7 @@ from argus.dsl.layout.affine import (
     var,
 )
 from argus.dsl.tags.context import Context, Frame, block_all
-from argus.dsl.tags.domain import Acc, Stat, Term
+from argus.dsl.tags.domain import HISTORY_AXIS, Acc, Stat, Term
 from argus.dsl.tags.obligations import Box
 from argus.dsl.tags.period import period_of
 from argus.dsl.tags.stale import forget_facts, forget_values
@@ -48,7 +48,7 @@ MAX_PERIOD = 32
 MAX_PATHS = 16
 
 # Stands for what earlier rounds added, while a round is interpreted for every q: nothing may depend on it.
-HISTORY = Term("<earlier rounds>", Affine(), ())
+HISTORY = Term(HISTORY_AXIS, Affine(), ())
 _NOW = "<this round>"
 _HISTORY_WRITE = Write("<earlier rounds>", Box(-1, (), ()))
 

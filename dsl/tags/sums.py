@@ -16,7 +16,7 @@ from argus.dsl.layout import Expr, names
 from argus.dsl.layout.affine import TRUE, Formula, affine, conjunction, formula, ge, var
 from argus.dsl.tags.combine import values_in
 from argus.dsl.tags.context import Context, Site
-from argus.dsl.tags.domain import Fold, Same, Tile, Top, Value, closed, own, substitute_term
+from argus.dsl.tags.domain import HISTORY_AXIS, Fold, Same, Tile, Top, Value, closed, own, substitute_term
 from argus.dsl.tags.obligations import POINTS, CoversOnce, Finding, Goal, Holds, Obligation
 from argus.dsl.tags.parts import Part
 from argus.dsl.tags.state import State
@@ -24,8 +24,8 @@ from argus.dsl.tags.values import as_tile
 
 
 def reductions(value: Value, axis: str) -> list[Fold]:
-    """All reductions along an axis that went into a value, the same one once."""
-    return sorted((fold for fold in closed(value).folds if fold[0].axis == axis), key=str)
+    """All reductions that went into a value along an axis, or maybe along it; the same one once."""
+    return sorted((fold for fold in closed(value).folds if fold[0].axis in (axis, HISTORY_AXIS)), key=str)
 
 
 def together(value: Value, over: Over, ensures: Ensures) -> tuple[list[Fold], tuple[tuple[str, Expr], ...]]:
@@ -70,7 +70,7 @@ def complete(
         inside = TRUE if over.pred is None else formula(over.pred, coordinates)
     inside = state.reduce_formula(inside)
     obligation.raise_tier("affine")
-    if any(t.axis.startswith("<") for t in fold):
+    if any(t.axis == HISTORY_AXIS for t in fold):
         obligation.block("the sums of a loop that has not ended")
         return
     which = "" if over.pred is None else f" with {show_expr(over.pred)}"

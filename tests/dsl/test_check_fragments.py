@@ -114,6 +114,33 @@ def test_a_claimed_set_may_depend_on_free_coordinates() -> None:
         assert check(edited("attention_causal", ((after, after + written),))).ok
 
 
+RUNNING = """@kernel(target="gfx942", waves=1)
+def sums(X: f32[r:R, c:C], Y: f32[r:R], Z: f32[t:T]):
+    where(C <= 256)
+    ensures(Y[r], over(c, C), uses=X)
+    br = block(cdiv(R, 4))
+    ss = 0.0
+    for t in range(T):
+        ss += reduce("sum", load(X.tile(4, 256)[br, 0], map=linear(4)), "c")
+"""
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "        assert_complete(ss, c=range(C))\n    store(Y.tile(4)[br], ss)\n",
+        "        store(Y.tile(4)[br], ss * 2.0)\n",
+    ],
+)
+def test_what_earlier_rounds_added_is_part_of_a_sum(last: str) -> None:
+    # Each round adds a whole row: the sum is right in the first round alone.
+    report = check(RUNNING + last, replay=False)
+    assert any(o.verdict != "proved" for o in report.obligations if o.kind in ("written", "completeness"))
+    inside = [o for o in report.obligations if o.line == 9 and o.kind in ("written", "completeness")]
+    assert inside
+    assert all(o.verdict != "proved" for o in inside)
+
+
 def test_registers_do_not_falsify_what_is_true() -> None:
     core = to_core(parse(KERNELS["attention_causal"]))
     sizes = {"H": 2, "G": 1, "S": 70}

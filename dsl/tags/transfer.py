@@ -66,11 +66,11 @@ def operand(cx: Context, state: State, site: Site, value: Operand, made: FragTyp
     depends = Top(made, f"depends on {cx.registry.get('bounds', site.number).place}")
     if root(src) in cx.types.params:
         at = _global(cx, state, site, src)
-        if not _fits(cx, state, site, columns, at.shape[1]):
+        if not _fits(cx, state, site, src, columns, depth=at.shape[1]):
             return depends
         return Tile(np.ascontiguousarray(global_codes(cx, at, at.shape, site.span)[:, columns]), made)
     cells = _cells(cx, state, site, src)
-    if cells is None or not _fits(cx, state, site, columns, cells.index.shape[1]):
+    if cells is None or not _fits(cx, state, site, src, columns, depth=cells.index.shape[1]):
         return depends
     if cells.index.shape[0] != made.shape[0]:
         raise Outside("an operand of another height than its accumulator")
@@ -80,10 +80,15 @@ def operand(cx: Context, state: State, site: Site, value: Operand, made: FragTyp
     return read_shared(cx, state, Touch(site, cells.buffer, index, places.waves, places), made.shape, made)
 
 
-def _fits(cx: Context, state: State, site: Site, columns: slice, depth: int) -> bool:
+def _fits(cx: Context, state: State, site: Site, src: View, columns: slice, *, depth: int) -> bool:
     if columns.start >= 0 and columns.stop <= depth:
         return True
-    _out_of_bounds(cx, state, site, FALSE, f"k {columns.start} to {columns.stop - 1} of a view that is {depth} deep")
+    text = f"k {columns.start} to {columns.stop - 1} of a view that is {depth} deep"
+    finding = Finding(
+        f"the access leaves its view: {text}", site.span, cx.loops(), fix_class="bounds guard",
+        sure=root(src) in cx.types.buffers,  # beyond a tile of a tensor there may be more of the tensor
+    )  # fmt: skip
+    cx.violated(cx.registry.get("bounds", site.number), state, "affine", lambda: finding)
     return False
 
 

@@ -28,6 +28,8 @@ Params = dict[str, dict[str, Scalar]]
 
 
 class Verdicts(BaseModel, frozen=True):
+    """How many obligations of a kernel had which verdict."""
+
     proved: int = 0
     refuted: int = 0
     unknown: int = 0
@@ -38,6 +40,8 @@ class Verdicts(BaseModel, frozen=True):
 
 
 class Tests(BaseModel, frozen=True):
+    """How many numeric comparisons passed."""
+
     __test__ = False  # no pytest class
 
     passed: int = 0

@@ -11,6 +11,8 @@ from argus.agents.messages import Selection, SelectionState
 
 @dataclass(frozen=True, slots=True)
 class SelectorDeps:
+    """What the selector is given beside its message."""
+
     state: SelectionState
     prompt: str
 

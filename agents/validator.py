@@ -11,6 +11,8 @@ from argus.agents.messages import Explanation
 
 @dataclass(frozen=True, slots=True)
 class ValidatorDeps:
+    """What the validator is given beside its message."""
+
     prompt: str
 
 

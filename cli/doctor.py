@@ -47,6 +47,8 @@ class Finding(BaseModel, frozen=True):
 
 
 class Diagnosis(BaseModel, frozen=True):
+    """What `argus doctor --json` prints."""
+
     schema_version: int = SCHEMA_VERSION
     ok: bool
     findings: tuple[Finding, ...]

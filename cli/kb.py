@@ -37,11 +37,15 @@ class CardLine(BaseModel, frozen=True):
 
 
 class CardList(BaseModel, frozen=True):
+    """What `argus kb list --json` prints."""
+
     schema_version: int = SCHEMA_VERSION
     cards: tuple[CardLine, ...]
 
 
 class CardShown(BaseModel, frozen=True):
+    """What `argus kb show --json` prints."""
+
     schema_version: int = SCHEMA_VERSION
     card: Card
 

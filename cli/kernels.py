@@ -28,11 +28,15 @@ class FamilyLine(BaseModel, frozen=True):
 
 
 class FamilyList(BaseModel, frozen=True):
+    """What `argus kernels list --json` prints."""
+
     schema_version: int = SCHEMA_VERSION
     families: tuple[FamilyLine, ...]
 
 
 class KernelShown(BaseModel, frozen=True):
+    """What `argus kernels show --json` prints."""
+
     schema_version: int = SCHEMA_VERSION
     family: str
     target: str

@@ -111,4 +111,5 @@ def _bad_usage(error: Any) -> int:  # noqa: ANN401 - see above
 
 
 def main() -> None:
+    """The command `argus`."""
     app()

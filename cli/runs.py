@@ -34,6 +34,8 @@ class RunLine(BaseModel, frozen=True):
 
 
 class RunList(BaseModel, frozen=True):
+    """What `argus runs list --json` prints."""
+
     schema_version: int = SCHEMA_VERSION
     runs: tuple[RunLine, ...]
     unreadable: tuple[str, ...] = ()

@@ -134,6 +134,8 @@ class Expect(_Part):
 
 
 class Mistake(_Part):
+    """What usually goes wrong, under the fix class of its counterexamples."""
+
     fix_class: FixClass
     cause: Text
     fix: Text
@@ -148,6 +150,8 @@ class Example(_Part):
 
 
 class CitedSource(_Part):
+    """A source, and what it supports."""
+
     id: str
     supports: Text
 

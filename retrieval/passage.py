@@ -29,4 +29,5 @@ class Passage:
 
 
 def passages(cards: Iterable[Card]) -> list[Passage]:
+    """Every section of every card."""
     return [Passage(card.id, card.title, s.heading, s.text) for card in cards for s in card.sections]

@@ -21,6 +21,8 @@ class CaseRequest(BaseModel, frozen=True):
 
 
 class NumericsRequest(BaseModel, frozen=True):
+    """The comparisons to make for one task on one target."""
+
     task: str
     dtype: str
     target: str

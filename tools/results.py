@@ -30,6 +30,8 @@ class TestCase(BaseModel, frozen=True):
 
 
 class TestReport(BaseModel, frozen=True):
+    """All numeric comparisons of one kernel."""
+
     __test__ = False
 
     cases: tuple[TestCase, ...] = ()

@@ -23,6 +23,8 @@ class TaskFacts(BaseModel, frozen=True):
 
 
 class BudgetLeft(BaseModel, frozen=True):
+    """What may still be spent; None: no limit."""
+
     rounds: int
     candidates: int
     tokens: int | None = None
@@ -61,6 +63,8 @@ class ParentView(BaseModel, frozen=True):
 
 
 class ReliefView(BaseModel, frozen=True):
+    """By what factor a card shrinks a resource's time: 10 %, 50 % and 90 % points, and what they rest on."""
+
     resource: str
     low: float
     mid: float
@@ -147,6 +151,8 @@ class Lesson(BaseModel, frozen=True):
 
 
 class AttemptView(BaseModel, frozen=True):
+    """An attempt of this run; `gain` is its log gain over the parent, `time_us` microseconds."""
+
     id: int
     parent: int | None
     techniques: tuple[str, ...]

@@ -152,6 +152,7 @@ def expected(
 
 
 def relief_views(card: Card) -> tuple[ReliefView, ...]:
+    """A card's effects on resources, as messages carry them."""
     return tuple(
         ReliefView(resource=r.resource, low=r.effect.low, mid=r.effect.mid, high=r.effect.high, basis=r.basis)
         for r in card.relieves

@@ -24,6 +24,7 @@ def no_promise(chances: Sequence[float]) -> bool:
 
 
 def at_floor(best_us: float | None, lower_bound_us: float | None) -> bool:
+    """Whether the best time lies so near the lower bound that no gain is left. Unknown times never do."""
     return best_us is not None and lower_bound_us is not None and best_us <= NEAR_FLOOR * lower_bound_us
 
 

@@ -18,6 +18,7 @@ def owner(found: Counterexample) -> str:
 
 
 def lines_of(kernel: Kernel, statement: str) -> list[int]:
+    """Numbers of the lines, from 1, that are this statement."""
     return [n for n, row in enumerate(kernel.lines, 1) if row.strip() == statement]
 
 

@@ -119,10 +119,12 @@ def insert(kernel: Kernel, line: int, statement: str, *, like: int) -> str:
 
 
 def join(lines: list[str]) -> str:
+    """Lines as a text."""
     return "\n".join(lines) + "\n"
 
 
 def indent(line: str) -> int:
+    """How many blanks a line begins with."""
     return len(line) - len(line.lstrip())
 
 

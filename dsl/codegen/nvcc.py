@@ -37,6 +37,8 @@ class MapManifest(BaseModel, frozen=True):
 
 
 class TensorManifest(BaseModel, frozen=True):
+    """A tensor that TMA moves, and in which boxes."""
+
     name: str
     dtype: str
 

@@ -94,6 +94,8 @@ class Slot(_Private):
 
 @dataclass(frozen=True, slots=True)
 class Priority(_Private):
+    """`s_setprio`: the higher level issues first."""
+
     level: int
 
     def issue(self, units: Units, wave: Wave, t: float) -> float:
@@ -129,6 +131,8 @@ class Barrier(_Private):
 
 @dataclass(frozen=True, slots=True)
 class ScalarLoad(_Private):
+    """A scalar load: completes after an L2 hit, and not before those ahead of it."""
+
     def issue(self, units: Units, wave: Wave, t: float) -> float:
         wave.lgkm.append(max(t + gfx942.SCALAR_LOAD_CLK, wave.lgkm[-1] if wave.lgkm else 0.0))
         return t + _ISSUE

@@ -30,6 +30,11 @@ _DATA_LIMIT_BYTES = 1 << 30  # two workers and their parent share 2.5 GB
 
 
 def main(arguments: list[str]) -> int:
+    """Answer compile requests, one JSON line each, until standard input ends.
+
+    Args:
+        arguments: A pipe whose end says that the parent is gone, and the `module:function` that lowers.
+    """
     lifeline, entry = int(arguments[0]), arguments[1]
     replies = _claim_stdout()
     _die_with_parent(lifeline)

@@ -70,6 +70,7 @@ class Counterexample(BaseModel, frozen=True):
         fix: What would mend it, in words.
         tried: Edits in words that were checked: with them the obligation holds and no other is lost.
         edits: The same, exactly; all of them together.
+        replayed: What the interpreter saw at this place, and under which schedule.
     """
 
     kind: str

@@ -34,6 +34,11 @@ def _block(ctx: Context, node: ast.stmt, body: Sequence[ast.stmt], read_body: Re
 
 
 def read_for(ctx: Context, node: ast.For, read_body: ReadBody) -> For:
+    """A loop over range, unroll or tiles.
+
+    Raises:
+        KernelError: For other loops, and names or arguments that do not fit.
+    """
     if node.orelse:
         raise ctx.error(
             Code.FORBIDDEN, node.orelse[0], "the language has no `else` of loops", "write it after the loop"
@@ -94,6 +99,11 @@ def _range(ctx: Context, call: ast.Call) -> tuple[Expr, Expr]:
 
 
 def read_if(ctx: Context, node: ast.If, read_body: ReadBody) -> If:
+    """A branch on a condition that is the same for all lanes.
+
+    Raises:
+        KernelError: If lanes may differ.
+    """
     item = ctx.read(ctx, node.test)
     if item.kind is Kind.FRAG:
         hint = "lanes differ by select(…), mask(…) and pads"
@@ -111,6 +121,11 @@ def read_if(ctx: Context, node: ast.If, read_body: ReadBody) -> If:
 
 
 def read_with(ctx: Context, node: ast.With, read_body: ReadBody) -> Stmt:
+    """A `with` block: fill and use of a ring, roles, elect.
+
+    Raises:
+        KernelError: For any other.
+    """
     if len(node.items) != 1:
         raise ctx.error(Code.FORBIDDEN, node.items[1].context_expr, "one block a `with`", "nest two `with`")
     item = node.items[0]

@@ -240,6 +240,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
+    """A call's arguments by parameter name, and those of a starred parameter."""
+
     given: dict[str, ast.expr]
     rest: tuple[ast.expr, ...]
 

@@ -34,6 +34,11 @@ MAX_EXTENT = 1 << 20
 
 
 def read_subscript(ctx: Context, node: ast.Subscript) -> Item:
+    """A tile, a leading index fixed, or an element of an integer tensor.
+
+    Raises:
+        KernelError: If the indices do not fit what is indexed.
+    """
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for index in indices:
         if isinstance(index, ast.Slice | ast.Starred):
@@ -82,6 +87,11 @@ def _axes(rank: int) -> str:
 
 
 def read_attribute(ctx: Context, node: ast.Attribute) -> Item:
+    """A stage's buffer, a view's transpose, or an axis of a fragment as its coordinate.
+
+    Raises:
+        KernelError: If there is no such attribute.
+    """
     item = ctx.read(ctx, node.value)
     name = ctx.identifier(node.attr, node)
     match item.kind:

@@ -45,11 +45,13 @@ class Actor:
 
 
 def ordinary(w: Wave, *, atomic: bool = False) -> Actor:
+    """The wave itself as the one who accesses, at its present time."""
     clocks = w.machine.clocks
     return Actor(w.index, clocks.now(w.index), clocks.known[w.index], dict(w.loops), atomic=atomic)
 
 
 def plan_of(w: Wave, view: View) -> Plan:
+    """How a view's elements lie in its root; computed once a program."""
     plans = w.machine.program.plans
     found = plans.get(id(view))
     if found is None:

@@ -171,4 +171,5 @@ def operand_tile(operand: OperandMap, position: int) -> OperandTile:
 
 
 def side_extent(acc: Accumulator, side: Side) -> int:
+    """Rows of operand "a", or columns of operand "b", that an accumulator takes."""
     return acc.m if side == "a" else acc.n

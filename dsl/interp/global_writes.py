@@ -36,6 +36,7 @@ def add_to_tensor(w: Wave, access: Access, data: Floats, poison: Bools | None) -
 
 
 def add_to_cells(access: Access, data: Floats, poison: Bools | None) -> None:
+    """Add values to cells; poison spreads."""
     cells, site = access.cells, access.site
     np.add.at(cells.data, site.hit, selected(site, data))
     if cells.poison is not None and poison is not None:

@@ -112,6 +112,7 @@ def store(w: Wave, node: Store) -> None:
 
 
 def atomic_add(w: Wave, node: AtomicAdd) -> None:
+    """Add a fragment to memory, cell by cell."""
     value = read(w, node.value)
     cells, site = _target(w, node.view, value, node.span)
     access = Access(cells, site, node.span, "adds to", ordinary(w, atomic=True))

@@ -40,6 +40,7 @@ _TRUTHS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&", "|"})
 
 
 def unary(w: Wave, node: Unary) -> Frag:
+    """A function of each element."""
     x = read(w, node.src)
     function = _UNARY[node.op]
     everywhere = None if x.everywhere is None else function(x.everywhere)
@@ -47,6 +48,7 @@ def unary(w: Wave, node: Unary) -> Frag:
 
 
 def binary(w: Wave, node: Binary) -> Frag:
+    """An operation on elements, broadcast over absent axes."""
     x, y = read(w, node.lhs), read(w, node.rhs)
     dtype: Dtype = "bool" if node.op in _TRUTHS else _wider(x, y)
     return _pointwise(w, _BINARY[node.op], (x, y), dtype, node.span)
@@ -64,6 +66,7 @@ def _chosen(condition: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def mask(w: Wave, node: Mask) -> Frag:
+    """The elements where the predicate holds, else the fill."""
     src, pred = aligned(w, (read(w, node.src), read(w, node.pred)), node.span)
     fill = replace(src, data=np.full_like(src.data, node.fill), poison=None)
     return _choose(pred, src, fill)

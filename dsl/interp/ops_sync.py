@@ -29,6 +29,7 @@ def shift(w: Wave, node: Shift) -> Waits:
 
 
 def fence(w: Wave, node: Fence) -> None:
+    """The wave's ordinary writes so far become visible to async copies and MMAs."""
     w.machine.clocks.fence(w.index)
 
 

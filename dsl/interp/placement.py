@@ -97,6 +97,7 @@ def _scattered(
 
 
 def table_size(dims: tuple[int, int]) -> int:
+    """Entries of a table by lane and register."""
     return dims[0] * dims[1]
 
 

@@ -220,6 +220,7 @@ def size_symbols(kernel: Kernel) -> tuple[str, ...]:
 
 
 def bad_size(message: str, span: Span) -> KernelError:
+    """The diagnostic of sizes that the kernel does not admit."""
     return KernelError(Diagnostic(code=Code.BAD_SIZE, message=message, span=span))
 
 

@@ -19,6 +19,7 @@ class Nowhere(KernelError):
 
 
 def uniform(value: float, dtype: Dtype = "f32") -> Frag:
+    """One value in every lane."""
     return Frag(np.full((1, 1), float(value)), dtype=dtype)
 
 
@@ -28,10 +29,12 @@ def poisoned() -> Frag:
 
 
 def unsupported(message: str, span: Span) -> KernelError:
+    """The diagnostic of what the interpreter does not execute."""
     return KernelError(Diagnostic(code=Code.UNSUPPORTED, message=message, span=span))
 
 
 def mismatch(message: str, span: Span) -> KernelError:
+    """The diagnostic of operands whose shapes or maps do not fit."""
     return KernelError(Diagnostic(code=Code.BAD_SHAPE, message=message, span=span))
 
 

@@ -40,6 +40,7 @@ class Layout:
 
 
 def whole(base: FragMap, shape: tuple[int, ...]) -> Layout:
+    """The layout of all of a map."""
     return Layout(base, shape, tuple(range(len(shape))))
 
 

@@ -82,8 +82,10 @@ def task_named(name: str) -> Task:
 
 
 def families() -> Mapping[str, Family]:
+    """The families that `argus optimize` searches, by name."""
     return _FAMILIES
 
 
 def tasks() -> Mapping[str, Task]:
+    """The tasks of `argus optimize`, by name."""
     return _TASKS

@@ -38,6 +38,7 @@ class LibrarySchedule(BaseModel):
 
 
 def indent(lines: list[str]) -> list[str]:
+    """Lines of a body, four blanks a level."""
     return [f"    {line}" for line in lines]
 
 

@@ -43,6 +43,8 @@ class _Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Const(_Arithmetic):
+    """An integer."""
+
     value: int
 
 
@@ -77,6 +79,7 @@ def _op(kind: OpKind, lhs: object, rhs: object) -> Op:
 
 
 def cdiv(a: Expr | int, b: Expr | int) -> Op:
+    """`a / b`, rounded up."""
     return _op("cdiv", a, b)
 
 

@@ -11,6 +11,8 @@ from argus.dsl.transform.blocks import map_statements
 
 @dataclass(frozen=True, slots=True)
 class ExpandCopy:
+    """`copy` becomes a load and a store."""
+
     name: ClassVar[str] = "expand-copy"
 
     def __call__(self, kernel: Kernel) -> Kernel:

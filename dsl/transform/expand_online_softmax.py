@@ -32,6 +32,8 @@ INFINITY = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class ExpandOnlineSoftmax:
+    """`online_softmax` becomes its reductions, exponentials and sum."""
+
     name: ClassVar[str] = "expand-online-softmax"
 
     def __call__(self, kernel: Kernel) -> Kernel:

@@ -58,6 +58,8 @@ from argus.dsl.transform.ring_waits import group_waits
 
 @dataclass(frozen=True, slots=True)
 class ExpandRings:
+    """Rings become buffers, indices, waits and barriers."""
+
     name: ClassVar[str] = "expand-rings"
 
     def __call__(self, kernel: Kernel) -> Kernel:

@@ -27,6 +27,8 @@ from argus.dsl.transform.blocks import Body, with_bodies
 
 @dataclass(frozen=True, slots=True)
 class ExpandTmaStore:
+    """A store through a buffer becomes a store, a fence and a TMA copy."""
+
     name: ClassVar[str] = "expand-tma-store"
 
     def __call__(self, kernel: Kernel) -> Kernel:

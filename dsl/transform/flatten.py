@@ -40,6 +40,8 @@ _VIEWS = (TileAt, At, Rows, Cols, Transposed, Gather, Field)
 
 @dataclass(frozen=True, slots=True)
 class Flatten:
+    """Nested fragment operations become one a statement; what is computed, and in which order, stays."""
+
     name: ClassVar[str] = "flatten"
 
     def __call__(self, kernel: Kernel) -> Kernel:

@@ -10,6 +10,8 @@ from argus.dsl.ir.nodes import Assign, Kernel, MBar, Shared
 
 @dataclass(frozen=True, slots=True)
 class Hoist:
+    """Shared buffers and barriers move to the top of the body."""
+
     name: ClassVar[str] = "hoist"
 
     def __call__(self, kernel: Kernel) -> Kernel:

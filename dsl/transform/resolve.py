@@ -46,6 +46,8 @@ from argus.dsl.transform.blocks import Body
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
+    """Names of integers and views are replaced by what they stand for."""
+
     name: ClassVar[str] = "resolve"
 
     def __call__(self, kernel: Kernel) -> Kernel:

@@ -11,6 +11,7 @@ from argus.dsl.layout.affine.form import FALSE, TRUE, Affine, And, Atom, AtomKin
 
 
 def var(name: str) -> Affine:
+    """A variable."""
     return Affine(0, ((Atom(name), 1),))
 
 
@@ -117,18 +118,22 @@ def disjunction(parts: Iterable[Formula]) -> Formula:
 
 
 def ge(a: Affine) -> Formula:
+    """`a >= 0`."""
     return (TRUE if a.const >= 0 else FALSE) if a.is_const else Ge(a)
 
 
 def eq(a: Affine) -> Formula:
+    """`a == 0`."""
     return (TRUE if a.const == 0 else FALSE) if a.is_const else Eq(a)
 
 
 def ne(a: Affine) -> Formula:
+    """`a != 0`."""
     return (FALSE if a.const == 0 else TRUE) if a.is_const else Ne(a)
 
 
 def negation(f: Formula) -> Formula:
+    """The formula that holds where `f` does not; integers, so `not a >= 0` is `-a - 1 >= 0`."""
     match f:
         case Ge(a):
             return ge(-a - 1)

@@ -39,6 +39,11 @@ def _atom_value(atom: Atom, env: Mapping[str, int]) -> int:
 
 
 def evaluate_formula(f: Formula, env: Mapping[str, int]) -> bool:
+    """Whether a formula holds.
+
+    Raises:
+        KeyError: If a variable or an application has no value.
+    """
     match f:
         case Ge(a):
             return evaluate_affine(a, env) >= 0

@@ -127,6 +127,8 @@ class Ne:
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """All of the parts; none: true."""
+
     parts: tuple[Formula, ...]
 
     def __str__(self) -> str:
@@ -135,6 +137,8 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """One of the parts at least; none: false."""
+
     parts: tuple[Formula, ...]
 
     def __str__(self) -> str:
@@ -147,6 +151,7 @@ FALSE: Formula = Or(())
 
 
 def formula_symbols(f: Formula) -> frozenset[str]:
+    """Texts of all atoms of a formula: what a substitution may name."""
     match f:
         case Ge(a) | Eq(a) | Ne(a):
             return a.symbols()
@@ -155,6 +160,7 @@ def formula_symbols(f: Formula) -> frozenset[str]:
 
 
 def formula_variables(f: Formula) -> frozenset[str]:
+    """Names of the variables of a formula."""
     match f:
         case Ge(a) | Eq(a) | Ne(a):
             return a.variables()

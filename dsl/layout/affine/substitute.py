@@ -30,6 +30,7 @@ def _substitute_atom(atom: Atom, env: Mapping[str, Affine]) -> Affine:
 
 
 def substitute_formula(f: Formula, env: Mapping[str, Affine]) -> Formula:
+    """`substitute_affine` in a formula."""
     match f:
         case Ge(a):
             return ge(substitute_affine(a, env))

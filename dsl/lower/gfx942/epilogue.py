@@ -34,6 +34,7 @@ class Register:
 
 
 def registers(acc: Accumulator) -> Iterator[Register]:
+    """The registers of an accumulator, with row and column of each for lane 0."""
     atom = ATOMS[acc.atom]
     rows, columns = accumulator_atoms(acc)
     for p in range(rows):

@@ -109,6 +109,7 @@ def hoisted_offset(ctx: Context, t: Tile, coordinates: tuple[Tir, Tir], key: Has
 
 
 def fixed_major(ctx: Context, t: Tile) -> bool:
+    """Whether the tile stays at its place along the non-contiguous axis through all loops."""
     return ctx.indices.invariant(t.axes[1 - t.minor].start)
 
 
@@ -139,6 +140,7 @@ def inside(ctx: Context, axis: GlobalAxis, coordinate: Tir, more: Expr = ZERO) -
 
 
 def masked(offset: Tir, conditions: list[Tir]) -> Tir:
+    """The offset where all conditions hold, else one that the buffer descriptor rejects."""
     condition = tir.both(conditions)
     return offset if condition is None else tir.select(condition, offset, tir.i32(NOWHERE))
 

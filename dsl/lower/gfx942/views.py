@@ -68,6 +68,7 @@ class SharedView:
 
 
 def root(view: View) -> Ref:
+    """The buffer or tensor that a view is of."""
     while not isinstance(view, Ref):
         view = view.src
     return view
@@ -84,6 +85,7 @@ def stage_indices(view: View) -> list[Expr]:
 
 
 def is_shared(view: View, types: Types) -> bool:
+    """Whether a view is of a shared buffer."""
     return root(view).name in types.buffers
 
 

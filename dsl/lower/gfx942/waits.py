@@ -31,6 +31,7 @@ def wait_counts(kernel: Kernel, types: Types) -> dict[int, int]:
 
 
 def is_asynchronous(statements: Sequence[Stmt]) -> bool:
+    """Whether any statement copies asynchronously."""
     return any(isinstance(s, CopyAsync) for s in every_statement(statements))
 
 

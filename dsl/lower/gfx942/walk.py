@@ -25,6 +25,7 @@ def every_view(statements: Sequence[Stmt]) -> Iterator[View]:
 
 
 def views_of(s: Stmt) -> tuple[View, ...]:
+    """Views that one statement touches."""
     match s:
         case Assign(value=Load(view=view)) | Store(view=view) | AtomicAdd(view=view):
             return (view,)

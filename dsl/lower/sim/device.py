@@ -18,10 +18,12 @@ NUM_RECORDS = 0x80000000  # of the buffer descriptor: offsets from here on read 
 
 
 def external(name: str) -> Call | None:
+    """What a function called by name does; None: not known."""
     return _EXTERNALS.get(name)
 
 
 def intrinsic(number: int) -> Call | None:
+    """What an LLVM intrinsic does, by its number; None: not known."""
     return _intrinsics().get(number)
 
 

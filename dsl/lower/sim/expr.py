@@ -26,6 +26,11 @@ def dtype_of(e: Any) -> tuple[str, int]:  # noqa: ANN401 - TVM nodes are untyped
 
 
 def compile_expr(e: Any) -> Eval:  # noqa: ANN401
+    """An expression as a function of the block state: an array of threads by lanes, or a pointer, or text.
+
+    Raises:
+        NotImplementedError: For an expression that is not simulated.
+    """
     kind = type(e).__name__
     if kind in ("IntImm", "FloatImm"):
         base, _ = dtype_of(e)
@@ -95,6 +100,7 @@ def _let(e: Any) -> Eval:  # noqa: ANN401
 
 
 def buffer_name(buffer: Any) -> str:  # noqa: ANN401
+    """Under what name a buffer is found in memory."""
     return str(buffer.name)
 
 

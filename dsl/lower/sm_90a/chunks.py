@@ -170,4 +170,5 @@ def _chunk_of(ctx: Context, tile: Tile) -> str:
 
 
 def extents(ctx: Context, tensor: TensorParam) -> str:
+    """A tensor's extents as arguments."""
     return ", ".join(ctx.c(n) for n in tensor.shape)

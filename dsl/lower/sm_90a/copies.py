@@ -21,6 +21,7 @@ from argus.dsl.lower.sm_90a.shared import MBAR_BYTES, shared_view
 
 
 def is_load(ctx: Context, s: Stmt) -> bool:
+    """Whether a statement is a TMA copy into shared memory."""
     return isinstance(s, CopyAsync) and s.via == "tma" and base(s.dst).name in ctx.types.buffers
 
 

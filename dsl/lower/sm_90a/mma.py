@@ -116,6 +116,7 @@ def _descriptor(ctx: Context, operand: Descriptors, extra_bytes: int) -> str:
 
 
 def tile_descriptor(ctx: Context, view: SharedView) -> str:
+    """The wgmma descriptor of a whole tile, computed once."""
     name = c_name(view.name)
     return ctx.out.named("uint64_t", f"{name}_rows", f"rows_b128({address(ctx, view.name, view.offset)})")
 

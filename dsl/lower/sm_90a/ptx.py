@@ -192,6 +192,7 @@ _CONVERT = {
 
 
 def convert_include(dtype: str) -> str:
+    """The header that converts to this type."""
     return f"#include <{_CONVERT[dtype][0]}>"
 
 

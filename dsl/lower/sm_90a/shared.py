@@ -56,6 +56,7 @@ def place(kernel: Kernel) -> Placement:
 
 
 def buffer_bytes(buffer: Shared) -> int:
+    """Bytes of a buffer, all stages, padding included."""
     size = row_bytes(buffer)
     for extent in buffer.shape[:-1]:
         size *= extent
@@ -63,6 +64,7 @@ def buffer_bytes(buffer: Shared) -> int:
 
 
 def row_bytes(buffer: Shared) -> int:
+    """Bytes from row to row."""
     return (buffer.shape[-1] + buffer.pad) * DTYPE_BYTES[buffer.dtype]
 
 

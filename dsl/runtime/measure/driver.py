@@ -21,6 +21,11 @@ class CudaError(RuntimeError):
 
 @cache
 def library() -> Any:  # noqa: ANN401 - a library has whatever functions it exports
+    """The CUDA driver.
+
+    Raises:
+        CudaError: If this machine has none.
+    """
     try:
         return C.CDLL("libcuda.so.1")
     except OSError as error:
@@ -41,6 +46,11 @@ def check(result: int, doing: str) -> None:
 
 
 def multiprocessors(device: int = 0) -> int:
+    """How many multiprocessors a device has.
+
+    Raises:
+        CudaError: If there is no such device.
+    """
     handle, count = C.c_int(), C.c_int()
     check(library().cuDeviceGet(C.byref(handle), device), "device")
     check(library().cuDeviceGetAttribute(C.byref(count), MULTIPROCESSORS, handle), "device attribute")

@@ -57,6 +57,7 @@ class Thread:
 
 
 def root(view: View) -> str:
+    """The buffer or tensor that a view is of."""
     while not isinstance(view, Ref):
         view = view.src
     return view.name
@@ -94,4 +95,5 @@ def bytes_of(t: Thread, name: str, index: Sequence[int]) -> int:
 
 
 def bar_place(name: str, slot: int) -> Place:
+    """Where a barrier of eight bytes lies."""
     return Place(name, 8 * slot)

@@ -14,29 +14,34 @@ CHUNK = 8  # 16-bit elements
 
 
 def warpgroup(t: Thread, acc: str) -> bool:
+    """Whether an accumulator is wgmma's."""
     where = t.types.frags[acc].map
     assert isinstance(where, Accumulator)
     return ATOMS[where.atom].waves > 1
 
 
 def zeroed(t: Thread, acc: str) -> None:
+    """Each accumulator atom set to zero."""
     rows, columns = _own(t, _accumulator(t, acc))
     for i in range(len(rows) * len(columns) // 128):
         t.add("zero", (acc, i))
 
 
 def copied(t: Thread, s: CopyAsync) -> None:
+    """The chunks of an asynchronous copy that this lane starts."""
     for _, row, column in _dealt(t, corner_of(t, s.dst)[1]):
         t.add("chunk copy", _place(t, s.dst, row, column), *_element(t, s.src, row, column))
 
 
 def loaded(t: Thread, target: str, node: Load) -> None:
+    """The chunks that this lane loads into registers."""
     t.turns.add(target)
     for turn, row, column in _dealt(t, list(t.types.frags[target].shape)):
         t.add("chunk load", (target, turn), *_element(t, node.view, row, column))
 
 
 def stored(t: Thread, s: Store) -> None:
+    """The chunks that this lane stores from registers."""
     assert isinstance(s.value, Ref)
     for turn, row, column in _dealt(t, corner_of(t, s.view)[1]):
         t.add("chunk store", _place(t, s.view, row, column), (s.value.name, turn))

@@ -138,12 +138,23 @@ def _edited_again(kernel: ir.Kernel, edits: int, random: Random) -> ir.Kernel:
 
 def _made(operator: str, origin: str, candidate: ir.Kernel) -> Mutant | None:
     """None if the front end or the verifier refuses the text."""
+    if not _plausible(candidate):
+        return None
+    text = show(candidate)
     try:
-        core = to_core(candidate)
+        core = to_core(read(text))
         if next(type_problems(core), None) is not None:
             return None
-        text = show(candidate)
-        core = to_core(read(text))
     except KernelError:
         return None
     return Mutant(operator, origin, text, canonical_sha(core))
+
+
+def _plausible(candidate: ir.Kernel) -> bool:
+    """False if the text would be refused; most of what will be is told without printing and reading it."""
+    try:
+        return next(type_problems(to_core(candidate)), None) is None
+    except KernelError:
+        return False
+    except (AssertionError, LookupError, AttributeError):  # no IR that text gives: its reader knows what to say
+        return True

@@ -99,9 +99,9 @@ class RoleWalker(TeamWalker):
         done = list[State]()
         while waiting:
             if len(waiting) + len(done) > MAX_STATES:
-                state.lost = "too many cases are open"
-                self._give_up(waiting[0], state.lost)
-                return [state]
+                for path in waiting:
+                    self._give_up(path, "too many cases are open")
+                return [path.state for path in waiting]
             path = waiting.pop()
             try:
                 finished = self._as_far_as(path)

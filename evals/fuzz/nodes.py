@@ -15,7 +15,8 @@ from argus.dsl.layout import Const, Expr, Op, Var
 Pool = Mapping[str, Sequence[Any]]
 
 _SORTS: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("view", (ir.Ref, ir.TileAt, ir.At, ir.Rows, ir.Cols, ir.Transposed, ir.Gather)),
+    ("name", (ir.Ref,)),  # of a view or of registers
+    ("view", (ir.TileAt, ir.At, ir.Rows, ir.Cols, ir.Transposed, ir.Gather)),
     ("frag", (ir.Scalar, ir.Index, ir.Load, ir.MmaAcc, ir.Operand, ir.AsOperand, ir.Cast, ir.Unary, ir.Binary,
               ir.Select, ir.Coordinate, ir.Mask, ir.Reduce, ir.Relayout, ir.Shuffle)),
     ("statement", (ir.Assign, ir.Store, ir.AtomicAdd, ir.Copy, ir.CopyAsync, ir.Commit, ir.Wait, ir.Barrier, ir.Shift,
@@ -57,7 +58,7 @@ def shaken(kernel: ir.Kernel, random: Random, pool: Pool) -> ir.Kernel:
             if seen - 1 == target:
                 return _changed(node, random, pool)
             # What these are fields or components of is a name, by type.
-            return node if isinstance(node, ir.Field | ir.Component) else map_children(node, visit)
+            return node if isinstance(node, ir.Field | ir.Component | ir.AssertComplete) else map_children(node, visit)
 
         body = [visit(s) for s in kernel.body]
         if random.random() < 0.2:

@@ -75,6 +75,9 @@ def _operand(kernel: Kernel, types: Types, node: Operand, place: Place) -> Itera
         yield diagnostic(
             Code.BAD_SPACE, node.span, "operand b of wgmma lies in shared memory", "swap the operands, or stage it"
         )
+    if node.pack < 1:
+        yield diagnostic(Code.BAD_CALL, node.span, f"pack={node.pack} is not positive", "leave it out")
+        return
     step_bytes = atom.k_lane * DTYPE_BYTES[dtype]
     if node.pack * step_bytes > READ_BYTES:
         message = f"pack={node.pack} reads {node.pack * step_bytes} bytes a lane, more than {READ_BYTES}"

@@ -15,7 +15,7 @@ from argus.dsl.diagnostics import FixClass
 from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
 from argus.dsl.tags.obligations import Kind
 
-Origin = Literal["ring", "by hand"]
+Origin = Literal["ring", "by hand", "in turn"]
 
 BY_HAND = """\
 @kernel(target="sm_90a", waves=12)
@@ -100,8 +100,22 @@ def sources() -> Mapping[Origin, str]:
     """The right kernels."""
     problem = make_problem(task_named("gemm"), dtype="bf16", target="sm_90a")
     ring = hopper_gemm.text(HopperGemmSchedule(tile=(128, 128, 64), stages=3), problem)
-    return {"ring": ring, "by hand": BY_HAND}
+    turns = HopperGemmSchedule(tile=(128, 64, 64), stages=2, consumers_take="tiles")
+    return {"ring": ring, "by hand": BY_HAND, "in turn": hopper_gemm.text(turns, problem)}
 
+
+def _fill(consumer: int, rows: str) -> str:
+    """The loop that fills one consumer's ring in `in turn`."""
+    return (
+        f"            for kt in range(cdiv(K, 64)):\n                with r{consumer}.fill() as st:\n"
+        f'                    copy_async(st.As, A.tile(64, 64)[{rows}, kt], via="tma")\n'
+        '                    copy_async(st.Bs, B.tile(64, 64)[bn, kt], via="tma")\n'
+    )
+
+
+_FILLS = _fill(0, "2 * bm"), _fill(1, "2 * bm + 1")
+_FIRST_TURN = 'role("pong", waves=4, regs=232):\n            barrier(waves=8)\n'
+_PONG_WAITS = 'role("pong", waves=4, regs=232):\n'
 
 BUGS: tuple[HopperBug, ...] = (
     HopperBug(
@@ -241,5 +255,41 @@ BUGS: tuple[HopperBug, ...] = (
         "epilogue columns of the first chunk", "ring",
         'y.as_operand("a", acc, 4 * q + j)', 'y.as_operand("a", acc, j)',
         ("epilogue",), "copy_async(C", "", "stage off by n",
+    ),
+    HopperBug(
+        "multiplies out of turn", "in turn", _FIRST_TURN, _PONG_WAITS,
+        ("deadlock",), "barrier(waves=8)", "", "trip counts differ", hangs=True,
+    ),
+    HopperBug(
+        "stores on without a turn", "in turn", "commit()\n            barrier(waves=8)\n", "commit()\n",
+        ("deadlock",), "barrier(waves=8)", "", "trip counts differ", hangs=True,
+    ),
+    HopperBug(
+        "turn of one consumer alone", "in turn", _FIRST_TURN, _PONG_WAITS + "            barrier(waves=4)\n",
+        ("deadlock",), "barrier(waves=8)", "", "trip counts differ", hangs=True,
+    ),
+    HopperBug(
+        "turn that the loading waves never take", "in turn", _FIRST_TURN,
+        _PONG_WAITS + "            barrier(waves=12)\n",
+        ("deadlock",), "barrier(waves=", "", "trip counts differ", hangs=True,
+    ),
+    HopperBug(
+        "second consumer gets the first one's rows", "in turn",
+        "A.tile(64, 64)[2 * bm + 1, kt]", "A.tile(64, 64)[2 * bm, kt]",
+        ("epilogue",), "copy_async(C", "", "stage off by n",
+    ),
+    HopperBug(
+        "second consumer stores over the first one's tile", "in turn",
+        "C.tile(64, 64)[2 * bm + 1, bn]", "C.tile(64, 64)[2 * bm, bn]",
+        ("coverage", "epilogue"), "copy_async(C", "", None,
+    ),
+    HopperBug(
+        "second consumer stages where the first one's store reads", "in turn",
+        "store(out[1].cols", "store(out[0].cols",
+        ("race", "wait", "init"), "store(out[0]", "copy_async(C", "missing wait",
+    ),
+    HopperBug(
+        "rings filled in the other order", "in turn", _FILLS[0] + _FILLS[1], _FILLS[1] + _FILLS[0],
+        ("deadlock",), "with r", "", None, hangs=True,
     ),
 )  # fmt: skip

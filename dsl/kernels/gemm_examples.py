@@ -32,6 +32,7 @@ SM_90A: Mapping[str, HopperGemmSchedule] = {
     "96-columns": HopperGemmSchedule(tile=(64, 96, 64), consumers=1, stages=2, group_m=2),
     "two-consumers": HopperGemmSchedule(tile=(128, 64, 64), stages=3),
     "drained": HopperGemmSchedule(tile=(64, 64, 64), consumers=1, stages=2, keep=0),
+    "in-turn": HopperGemmSchedule(tile=(128, 64, 64), stages=2, consumers_take="tiles"),
 }
 
 

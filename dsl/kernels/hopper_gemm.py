@@ -2,7 +2,8 @@
 
 With wgmma one warpgroup loads by TMA into a ring of mbarriers, the others multiply, on a persistent grid. Results leave
 through swizzled shared memory, 64 columns a time, by TMA stores that overlap with the next columns. Tails in every
-dimension follow from the bounds of the tensor maps.
+dimension follow from the bounds of the tensor maps. Two consumers share a tile, or take two tiles in turn: while one
+multiplies, the other stores.
 
 With mma.sync every warp copies its share of a stage, waits for it, meets the others and multiplies.
 """
@@ -47,16 +48,32 @@ class _Printer:
 
 
 class _Wgmma(_Printer):
+    @property
+    def apart(self) -> bool:
+        """Whether each consumer has tiles, and a ring, of its own."""
+        return self.s.consumers_take == "tiles"
+
     def body(self) -> list[str]:
         leave = [self._stage_buffers()] if self.s.leave == "tma" else []
         work = [*self._load(), *self._multiply()]
         grid = [f"for bm, bn in tiles({self.tiles()}):", *_indent(work)]
         return [
-            f"r = ring({self.s.stages}, As={self._shared(self.bm)}, Bs={self._shared(self.bn)})",
+            *self._rings(),
             *leave,
             *(grid if self.s.persistent else [f"bm, bn = block({self.tiles()})", *work]),
             *(["wait(0)"] if leave else []),
         ]
+
+    def _rings(self) -> list[str]:
+        (rows, columns), rings = self._loaded(), ("r0", "r1") if self.apart else ("r",)
+        parts = f"As={self._shared(rows)}, Bs={self._shared(columns)}"
+        return [f"{name} = ring({self.s.stages}, {parts})" for name in rings]
+
+    def _loaded(self) -> tuple[int, int]:
+        """Rows of A and of B in a stage."""
+        if not self.apart:
+            return self.bm, self.bn
+        return (self.bm, self.s.rows) if self.s.swap else (self.s.rows, self.bn)
 
     def _shared(self, rows: int) -> str:
         return f"shared({self.dtype}, {rows}, {self.bk}, swizzle=b128)"
@@ -67,52 +84,86 @@ class _Wgmma(_Printer):
         swizzle = "b128" if s.swap or s.chunk == 64 else "b64"
         return f"out = shared({self.dtype}, {s.consumers * s.buffers}, {shape}, swizzle={swizzle})"
 
-    def _role(self, name: str, waves: int, number: int) -> str:
+    def _role(self, name: str, waves: int, *, multiplies: bool) -> str:
         registers = self.s.registers if self.s.consumers == 2 else None
-        budget = f", regs={registers[number]}" if registers else ""
-        groups = ", groups=2) as g:" if name == "mma" and self.s.consumers == 2 else "):"
+        budget = f", regs={registers[multiplies]}" if registers else ""
+        groups = ", groups=2) as g:" if multiplies and self.s.consumers == 2 and not self.apart else "):"
         return f'with role("{name}", waves={waves}{budget}{groups}'
 
+    def _mine(self, tile: str, g: int | None) -> str:
+        """Which of the consumers' parts of a tile: number g; None: that of the group's number."""
+        if self.s.consumers == 1:
+            return tile
+        return f"2 * {tile} + g" if g is None else f"2 * {tile} + {g}" if g else f"2 * {tile}"
+
     def _load(self) -> list[str]:
+        loops = [line for g in (0, 1) for line in self._fills(g)] if self.apart else self._fills(None)
+        return [self._role("load", 4, multiplies=False), *_indent(loops)]
+
+    def _fills(self, g: int | None) -> list[str]:
         together = ', across="cluster"' if self.s.cluster > 1 else ""
+        a, b = self._loaded()
+        bm, bn = "bm", "bn"
+        if g is not None:
+            bm, bn = (bm, self._mine(bn, g)) if self.s.swap else (self._mine(bm, g), bn)
         copies = [
-            f'copy_async(st.As, A.tile({self.bm}, {self.bk})[bm, kt], via="tma")',
-            f'copy_async(st.Bs, B.tile({self.bn}, {self.bk})[bn, kt], via="tma"{together})',
+            f'copy_async(st.As, A.tile({a}, {self.bk})[{bm}, kt], via="tma")',
+            f'copy_async(st.Bs, B.tile({b}, {self.bk})[{bn}, kt], via="tma"{together})',
         ]
-        loop = self.loop(["with r.fill() as st:", *_indent(copies)])
-        return [self._role("load", 4, 0), *_indent(loop)]
+        return self.loop([f"with {self._ring(g)}.fill() as st:", *_indent(copies)])
+
+    def _ring(self, g: int | None) -> str:
+        return "r" if g is None else f"r{g}"
 
     def _multiply(self) -> list[str]:
+        if not self.apart:
+            work = [*self._products(None), *self._results(None)]
+            return [self._role("mma", 4 * self.s.consumers, multiplies=True), *_indent(work)]
+        turn = "barrier(waves=8)"  # both consumers meet when one has multiplied and the other has stored
+        ping = [*self._products(0), turn, *self._results(0), turn]
+        pong = [turn, *self._products(1), turn, *self._results(1)]
+        return [
+            self._role("ping", 4, multiplies=True), *_indent(ping),
+            self._role("pong", 4, multiplies=True), *_indent(pong),
+        ]  # fmt: skip
+
+    def _products(self, g: int | None) -> list[str]:
         s, (a, b) = self.s, ("st.Bs", "st.As") if self.s.swap else ("st.As", "st.Bs")
-        a = f"{a}.rows(g * {s.rows}, {s.rows})" if s.consumers == 2 else a
+        a = f"{a}.rows(g * {s.rows}, {s.rows})" if s.consumers == 2 and g is None else a
         step = [
             f'a, b = {a}.operand("a", acc, ks), {b}.operand("b", acc, ks)',
             "assert_match(a.k, b.k)",
             "acc += mma(a, b)",
         ]
         use = [
-            f"with r.use({'keep=1' if s.keep else ''}) as st:",
+            f"with {self._ring(g)}.use({'keep=1' if s.keep else ''}) as st:",
             *_indent([f"for ks in unroll({self.bk // STEP}):", *_indent(step)]),
         ]
-        body = [
+        return [
             f'acc = mma_acc("m64n{s.columns}k16", {s.rows}, {s.columns})',
             *self.loop(use),
             *(["mma_wait(0)"] if s.keep else []),
-            *(self._epilogue() if s.leave == "tma" else self._direct()),
         ]
-        return [self._role("mma", 4 * s.consumers, 1), *_indent(body)]
 
-    def _direct(self) -> list[str]:
-        mine = "2 * bm + g" if self.s.consumers == 2 else "bm"
-        return [f"store(C.tile({self.s.rows}, {self.bn})[{mine}, bn], acc.to({self.dtype}))"]
+    def _results(self, g: int | None) -> list[str]:
+        return self._epilogue(g) if self.s.leave == "tma" else self._direct(g)
 
-    def _epilogue(self) -> list[str]:
+    def _direct(self, g: int | None) -> list[str]:
+        return [f"store(C.tile({self.s.rows}, {self.bn})[{self._mine('bm', g)}, bn], acc.to({self.dtype}))"]
+
+    def _slot(self, g: int | None) -> str:
+        """Which epilogue buffer chunk q takes; those of one consumer alternate."""
+        if self.s.buffers == 1:
+            return "g" if g is None else str(g)
+        return ("2 * g + " if g is None else "2 + " if g else "") + "q % 2"
+
+    def _epilogue(self, g: int | None) -> list[str]:
         """Chunk q of the accumulator's columns to shared memory, then to C: across, or swapped, down."""
         s = self.s
         chunks, steps = s.columns // s.chunk, s.chunk // STEP
-        slot = {(2, 2): "2 * g + q % 2", (2, 1): "g", (1, 2): "q % 2", (1, 1): "0"}[s.consumers, s.buffers]
+        slot = self._slot(0 if s.consumers == 1 else g)
         along, across = ("bn", "bm") if s.swap else ("bm", "bn")
-        mine = f"2 * {along} + g" if s.consumers == 2 else along
+        mine = self._mine(along, g)
         part = f"{chunks} * {across} + q" if chunks > 1 else across
         if s.swap:
             view, tile = f"out[{slot}].rows({STEP} * j, {STEP}).T", f"C.tile({s.chunk}, {s.rows})[{part}, {mine}]"

@@ -21,11 +21,14 @@ class HopperGemmSchedule(BaseModel):
         engine: `wgmma`: one warpgroup loads by TMA, the others multiply from shared memory. `mma`: every warp loads,
             and multiplies from registers by mma.sync, which other NVIDIA GPUs have as well.
         tile: Block rows, block columns, k-depth of a stage; elements.
-        stages: Of the ring.
+        stages: Of the ring, or of each ring.
         group_m: Rows of tiles that blocks walk together, for L2; 1 walks row by row of tiles.
         leave: Results go out by `tma` stores from shared memory, or `direct`ly from registers, two elements a time,
             at any pitch.
         consumers: wgmma: Warpgroups that multiply; each takes as many of the block's rows, 64 or 128.
+        consumers_take: wgmma: Two consumers multiply the `rows` of one tile together, from one ring. Or they multiply
+            in turn, each a tile of its own from a ring of its own, and one stores while the other multiplies; then
+            `tile` is what a pair of `tiles` covers.
         keep: wgmma: Batches of MMAs that stay in flight when a stage is freed.
         registers: wgmma: Of a thread of the loading and of the multiplying warpgroups; None leaves all an equal share,
             and one consumer needs no budget.
@@ -45,6 +48,7 @@ class HopperGemmSchedule(BaseModel):
     group_m: int = 8
     leave: Literal["tma", "direct"] = "tma"
     consumers: Literal[1, 2] = 2
+    consumers_take: Literal["rows", "tiles"] = "rows"
     keep: Literal[0, 1] = 1
     registers: tuple[int, int] | None = (40, 232)
     persistent: bool = True
@@ -70,6 +74,7 @@ class HopperGemmSchedule(BaseModel):
         parts += ["swap"] if self.swap else []
         parts += ["direct"] if self.leave == "direct" else []
         parts += [] if self.consumers == 2 else ["c1"]
+        parts += ["turns"] if self.consumers_take == "tiles" else []
         parts += [] if self.keep == 1 else ["keep0"]
         if self.consumers == 2 and self.registers != (40, 232):
             parts += ["r{}-{}".format(*self.registers) if self.registers else "even"]
@@ -119,8 +124,11 @@ class HopperGemmSchedule(BaseModel):
         ring = BYTES * self.stages * (bm + bn) * bk
         if self.engine == "mma":
             return ring
+        rings = 1
+        if self.consumers_take == "tiles":
+            rings, ring = 2, 2 * BYTES * self.stages * (self.rows + self.columns) * bk
         out = self.buffers * self.consumers * self.rows * self.chunk if self.leave == "tma" else 0
-        return ring + 2 * MBAR_BYTES * self.stages + BYTES * out
+        return ring + 2 * MBAR_BYTES * rings * self.stages + BYTES * out
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""
@@ -145,7 +153,7 @@ class HopperGemmSchedule(BaseModel):
             yield f"2 to 8 stages, not {self.stages}"
         if self.group_m < 1:
             yield "at least one row of tiles in a group"
-        idle = ("consumers", "keep", "registers", "persistent", "out_buffers", "cluster", "swap")
+        idle = ("consumers", "consumers_take", "keep", "registers", "persistent", "out_buffers", "cluster", "swap")
         if any(getattr(self, name) != type(self).model_fields[name].default for name in idle):
             yield f"{', '.join(idle)} are of the engine wgmma"
         if self.leave != "direct":
@@ -180,5 +188,7 @@ class HopperGemmSchedule(BaseModel):
             yield "a cluster walks groups of an even number of rows of tiles, unswapped, and splits 16 rows of B"
         if self.swap and self.leave == "direct":
             yield "swapped results leave by TMA"
+        if self.consumers_take == "tiles" and (self.consumers, self.persistent, self.cluster) != (2, True, 1):
+            yield "consumers that take tiles are two, on a persistent grid, without a cluster"
         if self.grid != (2, 4) or self.staging != "cp":
             yield "grid and staging are of the engine mma"

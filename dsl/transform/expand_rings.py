@@ -281,6 +281,10 @@ class _Expander:
             uses, freed = self.counts.uses[ring], self.counts.freed[ring]
             if style == "groups" or keep == 0 or self.using_role.get(ring, self.role) is not self.role:
                 continue
+            if self.role is not None and not any(
+                isinstance(n, Use) and n.ring == ring for n in walk_body(self.role.body)
+            ):
+                continue  # a role further down holds its stages
             if self.in_use or uses is None or freed is None:
                 message = f"`mma_wait(0)` inside a use of `{ring}` would free the stage in use"
                 raise kernel_error(Code.UNSUPPORTED, node.span, message, "write it after the use")

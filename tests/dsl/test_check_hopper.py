@@ -26,6 +26,15 @@ SCHEDULES = {
     "stores from registers": HopperGemmSchedule(tile=(128, 128, 64), stages=3, leave="direct"),
     "a block a tile": HopperGemmSchedule(tile=(128, 128, 64), stages=3, persistent=False),
     "two blocks load together": HopperGemmSchedule(tile=(128, 128, 64), stages=3, cluster=2),
+    "64x64 in turn": HopperGemmSchedule(tile=(128, 64, 64), stages=2, consumers_take="tiles"),
+    "64x256 in turn": HopperGemmSchedule(tile=(128, 256, 64), stages=2, consumers_take="tiles"),
+    "128x128 in turn, nothing kept": HopperGemmSchedule(tile=(256, 128, 64), stages=3, keep=0, consumers_take="tiles"),
+    "64x32 in turn, operands exchanged": HopperGemmSchedule(
+        tile=(32, 128, 64), stages=4, swap=True, consumers_take="tiles"
+    ),
+    "in turn, stores from registers": HopperGemmSchedule(
+        tile=(128, 128, 64), stages=3, leave="direct", consumers_take="tiles"
+    ),
     "mma.sync": HopperGemmSchedule(engine="mma", tile=(64, 64, 32), stages=3, grid=(2, 2), leave="direct"),
     "mma.sync through registers": HopperGemmSchedule(
         engine="mma", tile=(64, 64, 32), stages=2, grid=(2, 2), leave="direct", staging="register"
@@ -33,11 +42,13 @@ SCHEDULES = {
 }
 SLOW = {
     "128x256, 4 stages", "256x128, 3 stages", "128x192, one epilogue buffer", "128x160, odd chunks",
-    "128x128, 4 stages", "two blocks load together",
+    "128x128, 4 stages", "two blocks load together", "64x256 in turn", "128x128 in turn, nothing kept",
+    "64x32 in turn, operands exchanged", "in turn, stores from registers",
 }  # fmt: skip
 QUICK = {
     "stage freed while MMAs read it", "use waits for the completion after", "no proxy fence before the TMA store",
-    "bytes of one copy announced", "block ends while its stores are in flight", "last k-step left out",
+    "bytes of one copy announced", "multiplies out of turn", "block ends while its stores are in flight",
+    "last k-step left out",
 }  # fmt: skip
 
 
@@ -100,6 +111,55 @@ def test_groups_that_meet_at_different_barriers_have_diverged() -> None:
     report = check(text, fixes=False)
     assert [o.kind for o in report.obligations if o.verdict != "proved"] == ["divergence"]
     assert check(right.replace("            y = acc", "            barrier(waves=8)\n            y = acc")).ok
+
+
+# ------------------------------------------------------------------------------------------ in turn
+
+TURN = "            barrier(waves=8)\n"
+IN_TURN = text(SCHEDULES["64x64 in turn"])
+# Both consumers stage their results in the same buffer; each has its store read it before the other's turn.
+ONE_BUFFER = (
+    IN_TURN.replace("out[1]", "out[0]")
+    .replace("out = shared(bf16, 2,", "out = shared(bf16, 1,")
+    .replace("                commit()\n", "                commit()\n            wait(0)\n")
+)
+
+
+@pytest.mark.slow
+def test_turns_order_what_consumers_share() -> None:
+    assert check(ONE_BUFFER).ok
+    for without in (TURN, "            wait(0)\n"):
+        assert without in ONE_BUFFER
+        report = check(ONE_BUFFER.replace(without, ""), fixes=False)
+        assert {o.kind for o in report.obligations if o.verdict == "refuted"} & {"race", "wait"}
+
+
+def test_turns_that_order_nothing_else_may_be_left_out() -> None:
+    """They keep the tensor cores to one consumer at a time; results are the same without."""
+    assert check(IN_TURN.replace(TURN, "")).ok
+
+
+@pytest.mark.slow
+def test_a_turn_that_too_few_waves_take_is_refuted() -> None:
+    first, second = IN_TURN.split('role("pong"')
+    report = check(f'{first}role("pong"{second.replace(TURN, "")}', fixes=False)
+    assert "deadlock" in {o.kind for o in report.obligations if o.verdict == "refuted"}
+
+
+@pytest.mark.slow
+def test_turns_inside_a_loop_and_outside_are_not_followed() -> None:
+    use = "                with r0.use(keep=1) as st:\n"
+    assert use in IN_TURN
+    report = check(IN_TURN.replace(use, f"    {TURN}{use}").replace(f"mma_wait(0)\n{TURN}", "mma_wait(0)\n", 1))
+    assert not report.ok
+    assert any("inside a loop with one outside it" in (o.reason or "") for o in report.obligations)
+
+
+def test_a_barrier_that_more_waves_come_to_than_it_counts_is_unknown() -> None:
+    fill = '        with role("load", waves=4, regs=40):\n'
+    report = check(IN_TURN.replace(fill, fill + TURN), fixes=False)
+    assert not report.ok
+    assert any("which no teams make up" in (o.reason or "") for o in report.obligations)
 
 
 # -------------------------------------------------------------------------------------------------- rules

@@ -24,7 +24,8 @@ WAITING = Section(
             brief="all waves meet (sm_90a: or so many); completes ordinary accesses, not async copies",
             meaning=(
                 "All waves of the block meet; ordinary shared accesses before it are complete after it, "
-                "asynchronous copies are not. `waves=n` (sm_90a) is a named barrier of n waves."
+                "asynchronous copies are not. `waves=n` (sm_90a) is a named barrier of n waves: of a group, of a role, "
+                "or, where n is more than the role has, of the roles that come to one."
             ),
             obligations="`divergence`: every wave reaches it; `deadlock`.",
             example="""

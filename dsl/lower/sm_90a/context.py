@@ -54,6 +54,7 @@ class Context:
     Attributes:
         known: Unrolled loop variables.
         barriers: Numbers of named barriers, by (role, whole role or each group).
+        across: The same of barriers that join several roles, by their waves.
         pending: MMAs were issued since the last commit.
         flagged: Accumulators whose first MMA overwrites them, instead of adding to zeros.
         holding: Those of them that this place of the program comes to only after an MMA.
@@ -70,6 +71,7 @@ class Context:
     maps: TensorMaps
     mbars: Mapping[str, MBar]
     barriers: Mapping[tuple[int, bool], int]
+    across: Mapping[int, int]
     program: Program
     known: dict[str, Expr] = field(default_factory=dict[str, Expr])
     registers: dict[str, Registers] = field(default_factory=dict[str, Registers])
@@ -83,6 +85,12 @@ class Context:
     everywhere: frozenset[str] = frozenset()
     groups: Literal["tma", "cp"] = "tma"
     pointers: dict[str, TensorParam] = field(default_factory=dict[str, TensorParam])
+
+    def enter(self, program: Program) -> None:
+        """Go on with another role: its waves hold nothing of what the roles before had in registers."""
+        self.program, self.pending = program, False
+        for held in (self.registers, self.operands, self.flagged, self.holding):
+            held.clear()
 
     def c(self, e: Expr, *, factor: bool = False) -> str:
         """`e` as C; as a factor, in parentheses where needed."""

@@ -8,6 +8,7 @@ from argus.dsl.diagnostics import Code, Diagnostic, KernelError
 from argus.dsl.ir import (
     Assign,
     AwaitPhase,
+    Barrier,
     Block,
     CopyAsync,
     Elect,
@@ -57,6 +58,7 @@ def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
         message = f"shared memory takes {memory.total:,} bytes, alignment included; a block has {limit:,}"
         raise KernelError(Diagnostic(code=Code.LIMIT, message=message, span=kernel.span, hint="fewer stages"))
     parts = programs(kernel)
+    barriers, across = _barriers(parts, kernel)
     ctx = Context(
         kernel=kernel,
         types=types,
@@ -64,7 +66,8 @@ def lower_kernel(kernel: Kernel, types: Types) -> CudaKernel:
         out=Writer(depth=1),
         maps=TensorMaps({p.name: p for p in kernel.params if isinstance(p, TensorParam)}),
         mbars={s.targets[0]: s.value for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, MBar)},
-        barriers=_barriers(parts, kernel),
+        barriers=barriers,
+        across=across,
         program=parts[0],
         groups=_groups(kernel),
         everywhere=freed_by_all(kernel),
@@ -127,17 +130,30 @@ def _groups(kernel: Kernel) -> Literal["tma", "cp"]:
     return "cp" if threads else "tma"
 
 
-def _barriers(parts: tuple[Program, ...], kernel: Kernel) -> dict[tuple[int, bool], int]:
-    """Numbers for each role as a whole, and the first of its groups' numbers."""
+def _barriers(parts: tuple[Program, ...], kernel: Kernel) -> tuple[dict[tuple[int, bool], int], dict[int, int]]:
+    """Numbers for each role as a whole, and the first of its groups' numbers; numbers of barriers that join roles."""
     numbers: dict[tuple[int, bool], int] = {}
     free = 1
     for p in parts:
         numbers[p.number, True] = free
         numbers[p.number, False] = free if p.waves == p.group else free + 1
         free += 1 if p.waves == p.group else 1 + p.waves // p.group
+    joined = {count: free + i for i, count in enumerate(_joined(parts))}
+    free += len(joined)
     if free > BARRIERS:
         raise unsupported(kernel, f"the roles and their groups need {free} named barriers, a block has {BARRIERS}")
-    return numbers
+    return numbers, joined
+
+
+def _joined(parts: tuple[Program, ...]) -> list[int]:
+    """Waves of the barriers that are wider than a role, where the roles that come to one have as many."""
+    comers: dict[int, int] = {}
+    for p in parts:
+        counts = {s.waves for s in walk_body(p.body) if isinstance(s, Barrier) and s.waves is not None}
+        for count in counts:
+            if count > p.waves:
+                comers[count] = comers.get(count, 0) + p.waves
+    return sorted(count for count, waves in comers.items() if count == waves)
 
 
 def _grid(kernel: Kernel) -> str:
@@ -225,7 +241,7 @@ def _programs(ctx: Context, parts: tuple[Program, ...]) -> None:
         return
     for i, p in enumerate(parts):
         assert p.role is not None
-        ctx.program = p
+        ctx.enter(p)
         ctx.out.at(p.role.span)
         last = p.first + p.waves
         head = f"if (warp < {last})" if i == 0 else "else" if i == len(parts) - 1 else f"else if (warp < {last})"

@@ -257,6 +257,9 @@ def _barrier(ctx: Context, s: Barrier) -> None:
             raise unsupported(s, "a barrier of all waves inside a kernel with roles is not lowered yet", "waves=")
         ctx.out.add("block_barrier();")
         return
+    if waves > p.waves and waves in ctx.across:
+        ctx.out.add(f"named_barrier({ctx.across[waves]}, {waves * LANES});")
+        return
     if waves not in (p.waves, p.group):
         raise unsupported(s, f"a barrier of {waves} waves among the {p.group} that run this", f"waves={p.group}")
     whole = waves == p.waves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from argus.dsl.ir import Arrive, AwaitPhase, Elect, For, If, Kernel, Role, Stmt
+from argus.dsl.ir import Arrive, AwaitPhase, Barrier, Elect, For, If, Kernel, Role, Stmt
 from argus.dsl.ir.rewrite import walk_body
 from argus.dsl.layout.affine import FALSE, TRUE, formula
 
@@ -60,6 +60,19 @@ def teams(kernel: Kernel) -> tuple[Team, ...]:
             out.append(Team(len(out), role.name, group, first, size))
             first += size
     return tuple(out) or (Team(0, "", 0, 0, kernel.waves),)
+
+
+def across_roles(kernel: Kernel, all_teams: tuple[Team, ...]) -> dict[int, tuple[Team, ...]]:
+    """For barriers of more waves than a role has, by their count: the teams of the roles that ever come to one."""
+    sizes = dict[str, int]()
+    for team in all_teams:
+        sizes[team.role] = sizes.get(team.role, 0) + team.waves
+    comers = dict[int, set[str]]()
+    for role in [n for n in walk_body(kernel.body) if isinstance(n, Role)]:
+        for node in walk_body(role.body):
+            if isinstance(node, Barrier) and node.waves is not None and node.waves > sizes[role.name]:
+                comers.setdefault(node.waves, set()).add(role.name)
+    return {count: tuple(t for t in all_teams if t.role in found) for count, found in comers.items()}
 
 
 def parties(kernel: Kernel, all_teams: tuple[Team, ...]) -> dict[str, int]:

@@ -25,7 +25,7 @@ from argus.dsl.tags.roles.joint_loop import JointLoop, Later, forget_run
 from argus.dsl.tags.roles.partners import partners
 from argus.dsl.tags.roles.sync import Sync, sync_of
 from argus.dsl.tags.roles.team_walker import TeamWalker
-from argus.dsl.tags.roles.teams import Actor
+from argus.dsl.tags.roles.teams import Actor, Team, across_roles
 from argus.dsl.tags.roles.tile_loop import TileLoop
 from argus.dsl.tags.state import State
 from argus.dsl.tags.views import Outside
@@ -247,17 +247,19 @@ class RoleWalker(TeamWalker):
             for part in range(team.waves // count):
                 sync.order.meet(((1 << count) - 1) << (team.first + part * count))
             return True
-        if count == self.cx.kernel.waves:
-            members, key = self.teams, ("all", stmt.waves)
-        else:
-            members, key = tuple(t for t in self.teams if t.role == team.role), (team.role, count)
-        if sum(t.waves for t in members) != count:
+        members, key = self._participants(team, stmt)
+        comers = sum(t.waves for t in members)
+        if comers < count:
+            return False  # it never completes
+        if comers > count:
             raise Outside(f"a barrier of {count} waves, which no teams make up")
         arrived = sync.meeting.get(key, frozenset()) | {team.number}
         others = [t for t in members if t.number != team.number]
         if len(arrived) < len(members):
             sync.meeting[key] = arrived
             return False
+        if any(t.number not in path.work for t in others):
+            raise Outside("a barrier inside a loop with one outside it")
         # The others stand before barriers that this one completes.
         for t in others:
             if t.role == team.role and path.work[t.number][0] is not stmt:
@@ -279,6 +281,18 @@ class RoleWalker(TeamWalker):
         self.cx.violated(
             self.cx.registry.get("divergence", self._site(stmt).number), state, "structure", lambda: finding
         )
+
+    def _participants(self, team: Team, stmt: Barrier) -> tuple[tuple[Team, ...], tuple[object, ...]]:
+        """Which teams come to a barrier that a team stands before, and what tells it from others."""
+        if stmt.waves in (None, self.cx.kernel.waves):
+            return self.teams, ("all", stmt.waves)
+        role = tuple(t for t in self.teams if t.role == team.role)
+        if stmt.waves <= sum(t.waves for t in role):
+            return role, (team.role, stmt.waves)
+        in_roles = {id(n) for r in walk_body(self.cx.kernel.body) if isinstance(r, Role) for n in walk_body(r.body)}
+        if id(stmt) not in in_roles:
+            raise Outside(f"a barrier of {stmt.waves} waves outside the roles that it joins")
+        return across_roles(self.cx.kernel, self.teams)[stmt.waves], ("across", stmt.waves)
 
     def _side_by_side(self, path: _Path, loops: dict[int, For]) -> list[_Path]:
         """Loops of equal trip counts, side by side."""

@@ -130,6 +130,15 @@ def test_a_fence_in_the_main_loop_names_its_line(tmp_path: Path) -> None:
 
 @needs_nvcc
 @pytest.mark.slow
+@pytest.mark.parametrize("tile", [(128, 256, 64), (256, 128, 64)])
+def test_consumers_in_turn_compile_without_complaint(tile: tuple[int, int, int], tmp_path: Path) -> None:
+    _, made = lowered(HopperGemmSchedule(tile=tile, stages=2, consumers_take="tiles"))
+    report = build_cuda(made, "", tmp_path).report
+    assert (report.lint, report.spills) == ((), 0)
+
+
+@needs_nvcc
+@pytest.mark.slow
 def test_too_few_registers_are_told(tmp_path: Path) -> None:
     _, made = lowered(MMA_SYNC)
     tight = replace(made, source=made.source.replace("__launch_bounds__(256, 1)", "__launch_bounds__(256, 4)"))

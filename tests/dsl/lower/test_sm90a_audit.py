@@ -19,6 +19,7 @@ SCHEDULES = {
     "256x128": HopperGemmSchedule(tile=(256, 128, 64), stages=3, group_m=1),
     "128x192": HopperGemmSchedule(tile=(128, 192, 64), stages=5, group_m=2),
     "128x64, nothing kept": HopperGemmSchedule(tile=(128, 64, 64), stages=3, keep=0),
+    "64x256 in turn": HopperGemmSchedule(tile=(128, 256, 64), stages=2, consumers_take="tiles"),
 }
 SWAPPED = HopperGemmSchedule(tile=(32, 128, 64), stages=2, swap=True)
 SMALL = HopperGemmSchedule(tile=(128, 128, 64), stages=2, group_m=2)
@@ -196,6 +197,34 @@ def test_a_mistake_of_what_lanes_do_is_found(name: str) -> None:
     kind, mistake, said = WARP_MISTAKES[name]
     core, made, sizes = at_pitch(kind)
     found = differences(core, mistake(made), sizes, blocks=1)
+    assert any(said in text for text in found), found
+
+
+# ------------------------------------------------------------------------------------------ in turn
+
+IN_TURN = HopperGemmSchedule(tile=(128, 64, 64), stages=2, group_m=2, consumers_take="tiles")
+TURN = "      named_barrier(4, 256);\n"
+TURN_MISTAKES: dict[str, tuple[Mistake, str]] = {
+    "turn of one consumer": (edit("named_barrier(4, 256)", "named_barrier(4, 128)"), "barrier"),
+    "barrier of one role": (edit("named_barrier(4, 256)", "named_barrier(3, 256)"), "barrier"),
+    "no turn": (edit(TURN, ""), "barrier"),
+    "ring of the other": (edit("mbar_wait(r1_full", "mbar_wait(r0_full"), "wait"),
+    "arrivals of both": (edit("mbar_init(r1_empty + 8 * i, 4)", "mbar_init(r1_empty + 8 * i, 8)"), "initialised"),
+    "tile of the other": (edit("(2 * bm + 1) * 64", "2 * bm * 64"), "load"),
+}
+
+
+def test_the_printed_text_of_consumers_in_turn_does_what_core_form_says() -> None:
+    core, made = lowered(IN_TURN)
+    assert differences(core, made, SIZES, blocks=1) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TURN_MISTAKES)
+def test_a_mistake_of_lowering_turns_is_found(name: str) -> None:
+    core, made = lowered(IN_TURN)
+    mistake, said = TURN_MISTAKES[name]
+    found = differences(core, mistake(made), SIZES, blocks=1)
     assert any(said in text for text in found), found
 
 

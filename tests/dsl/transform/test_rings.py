@@ -218,3 +218,23 @@ def test_bytes_of_a_fill_count_every_copy() -> None:
     ]
     (arrive,) = [s for s in walk_body(core(lines, HOPPER).body) if isinstance(s, n.Arrive) and s.bytes]
     assert arrive.bytes == 128 * 64 * 2
+
+
+def test_a_wait_frees_no_stage_of_another_role() -> None:
+    consumer = [
+        'acc = mma_acc("m64n64k16", 64, 64)',
+        "for kt in range(cdiv(K, 64)):",
+        "    with {ring}.use(keep=1) as us:",
+        '        acc += mma(us.As.operand("a", acc, 0), us.Bs.operand("b", acc, 0))',
+        "mma_wait(0)",
+    ]
+    lines = [RING.format(stages=2), RING.format(stages=2).replace("r =", "s =")]
+    lines += ['with role("load", waves=4):']
+    for ring in "rs":
+        body = [line.replace("r.fill", f"{ring}.fill").replace('"dma"', '"tma"') for line in fill("kt")]
+        lines += indent(["for kt in range(cdiv(K, 64)):", *indent(body)])
+    for ring in "rs":
+        lines += [f'with role("{ring}", waves=4):', *indent([line.format(ring=ring) for line in consumer])]
+    roles = [s for s in core(lines, HOPPER.replace("waves=4", "waves=12")).body if isinstance(s, n.Role)]
+    freed = {role.name: {s.bar for s in walk_body(role.body) if isinstance(s, n.Arrive)} for role in roles[1:]}
+    assert freed == {"r": {"r.empty"}, "s": {"s.empty"}}

@@ -52,7 +52,7 @@ def meant(kernel: Kernel, types: Types, sizes: Mapping[str, int], *, block: int,
     if kernel.cluster != 1:
         t.add("cluster")
     for role in _roles(kernel.body):
-        t.roles[role.name] = at
+        t.roles[role.name], t.sizes[role.name] = at, role.waves
         if role.regs is not None and at <= t.wave < at + role.waves:
             t.add("registers", role.regs)
         at += role.waves
@@ -125,7 +125,7 @@ def _step(t: Thread, s: Stmt) -> None:
             t.add("wait groups", n)
         case Barrier(waves=waves):
             count = t.kernel.waves if waves is None else waves
-            t.add("barrier", (t.role, t.first if count == t.team else -1), count * WARP)
+            t.add("barrier", _meeting(t, count), count * WARP)
         case Fence():
             t.add("fence")
         case MmaInto(acc=acc) if warp.warpgroup(t, acc):
@@ -147,6 +147,13 @@ def _step(t: Thread, s: Stmt) -> None:
             _assign(t, s)
         case _:
             pass
+
+
+def _meeting(t: Thread, waves: int) -> tuple[str, int]:
+    """Who meets: a group by its first wave, a role, or roles together."""
+    if waves == t.team:
+        return t.role, t.first
+    return (t.role, -1) if waves <= t.sizes.get(t.role, t.kernel.waves) else ("", waves)
 
 
 def _arrive(t: Thread, place: Place) -> None:

@@ -21,6 +21,7 @@ class Thread:
         first, team: Waves that execute the present statement together.
         fresh: Accumulators that nothing has been added to.
         freed: Barriers that count arrivals from the whole cluster.
+        roles, sizes: First waves of the roles, and how many they have.
         turns: Fragments that hold chunks of a tile.
         values: What the registers of a fragment are: (fragment, column where they start).
     """
@@ -43,6 +44,7 @@ class Thread:
     values: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     open_batch: bool = False
     roles: dict[str, int] = field(default_factory=dict[str, int])
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
     def wave(self) -> int:

@@ -30,3 +30,10 @@ def test_the_readme_shows_what_the_command_prints() -> None:
     text = file.read_text("utf-8")
     printed = check(file).counterexamples[0].render(text.splitlines())
     assert printed.replace(f"{ROOT}/", "") + "\n" == shown
+
+
+def test_every_stored_measurement_says_what_prints_it() -> None:
+    page = (ROOT / "evals" / "README.md").read_text("utf-8")
+    listed = re.findall(r"^\| `((?:data|results)/.*?)` \|", page, re.MULTILINE)
+    stored = [f"{folder}/{file.name}" for folder in ("data", "results") for file in (ROOT / "evals" / folder).iterdir()]
+    assert sorted(listed) == sorted(stored)

@@ -122,7 +122,10 @@ def _through_registers(s: Conv2dSchedule, buffers: Mapping[str, str], acc: str, 
 
 
 def _ring(s: Conv2dSchedule, buffers: Mapping[str, str], acc: str, compute: list[str]) -> list[str]:
-    """All taps and channels in one loop, so that the next tap's tiles are on their way."""
+    """All taps of a channel tile before the next one: a step copies what the next step multiplies.
+
+    The taps are unrolled, so that each has constants u and v of its own.
+    """
     (bm, bn, bk), (rows, columns) = s.tile, s.taps
     taps = rows * columns
 
@@ -133,21 +136,20 @@ def _ring(s: Conv2dSchedule, buffers: Mapping[str, str], acc: str, compute: list
             f"    copy_async({stage}.Fs, F[{u}, {v}].tile({bn}, {bk})[bo, {ct}])",
         ]
 
+    # After the last tap comes the first one of the next channel tile.
     following = [
-        # After the last tap there is none: the copies that run ahead are of the last one again.
-        f"t = min((kt + 1) // n, {taps - 1})",
-        f"u, v = t // {columns}, t % {columns}",
+        f"u, v = (t + 1) % {taps} // {columns}, (t + 1) % {columns}",
         *_tap(),
-        *fill("nx", "u", "v", "(kt + 1) % n"),
+        *fill("nx", "u", "v", f"ct + (t + 1) // {taps}"),
     ]
     return [
         f"k = ring({s.stages}, {', '.join(f'{name}={buffer}' for name, buffer in buffers.items())})",
         acc,
-        f"n = cdiv(C, {bk})",
         _rows_of_x("r", "c"),
         *fill("st", "0", "0", "0"),
-        f"for kt in range({taps} * n):",
-        *indent(["with k.use() as st:", *indent([*following, *compute])]),
+        f"for ct in range(cdiv(C, {bk})):",
+        f"    for t in unroll({taps}):",
+        *indent(indent(["with k.use() as st:", *indent([*following, *compute])])),
         "wait(0)",
     ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from argus.dsl.check import check
+from argus.dsl.kernels.catalogue import subjects
 
 FOLDER = Path(__file__).parents[1] / "kernels" / "control"
 KERNELS = {p.stem: p.read_text("utf-8") for p in sorted(FOLDER.glob("*.py"))}
@@ -154,3 +155,30 @@ def test_a_slip_is_refuted(name: str) -> None:
     found = [(o.kind, text.splitlines()[o.line - 1]) for o in report.obligations if o.verdict == "refuted"]
     assert any(k == kind and line in where for k, where in found), report.render(text)
     assert not [o.reason for o in report.obligations if (o.reason or "").startswith("internal")]
+
+
+# -------------------------------------------------------------------------------------------- the library
+
+RINGS = {s.name: s.text for s in subjects() if s.name in ("conv2d/ring", "conv2d/one-tap")}
+RING_SLIPS = {
+    "the filter transposed": ("F[u, v]", "F[v, u]"),
+    "channels of the tile before": (".tile(64, 32)[bo, ct + (t + 1) // 9]", ".tile(64, 32)[bo, ct]"),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param("conv2d/ring", marks=pytest.mark.slow), "conv2d/one-tap"])
+def test_a_ring_over_taps_is_proved(name: str) -> None:
+    report = check(RINGS[name])
+    assert report.ok, report.render(RINGS[name])
+    assert not report.widened
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RING_SLIPS)
+def test_a_slip_in_a_ring_over_taps_is_refuted(name: str) -> None:
+    old, new = RING_SLIPS[name]
+    assert old in RINGS["conv2d/ring"]
+    text = RINGS["conv2d/ring"].replace(old, new, 1)
+    report = check(text, fixes=False)
+    found = [(o.kind, text.splitlines()[o.line - 1]) for o in report.obligations if o.verdict == "refuted"]
+    assert any(k == "conformity" and "acc += mma" in where for k, where in found), report.render(text)

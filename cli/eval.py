@@ -224,11 +224,9 @@ def _measured_search(
     closed: bool,
     json: bool,
 ) -> NoReturn:
+    from argus.cli.optimize import config_without  # noqa: PLC0415
     from argus.evals.measured_search import evaluate_measured_search  # noqa: PLC0415
-    from argus.graph.context import Config  # noqa: PLC0415
 
-    if unknown := [name for name in without if name not in Config().switches]:
-        fail("usage", f"no switch {unknown[0]!r}", "--without", f"one of {', '.join(Config().switches)}", json=json)
     report = evaluate_measured_search(
         table,
         runs=runs,
@@ -236,7 +234,7 @@ def _measured_search(
         rounds=budget[1],
         seed=seed,
         closed=closed,
-        config=Config.model_validate(dict.fromkeys(without, False)),
+        config=config_without(without, json=json),
         progress=Counted("searches done"),
     )
     finish(report, ok=report.ok, json=json)

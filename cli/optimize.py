@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Never
 
 import typer
 
@@ -63,6 +64,8 @@ def optimize(
         "target": target,
         "shape": parse_shape(shape, json=json) or None,
         "events": events,
+        "times": times,
+        "learn_from": run_folder(learn_from) if learn_from is not None else None,
     }
     options = {name: value for name, value in given.items() if value is not None}
     if (task is None) == (resumed is None):
@@ -70,19 +73,29 @@ def optimize(
     if times is not None and resumed is None:
         fail("usage", "times belong to a run that waits for them", "--times", "--resume RUN --times FILE", json=json)
     if without:
-        options["config"] = _config(without, json=json)
-    if times is not None:
-        options["times"] = times
-    if learn_from is not None:
-        options["learn_from"] = run_folder(learn_from)
+        options["config"] = config_without(without, json=json)
+    found = _answered(lambda: _run(task, resumed, model, out, options), out, json=json)
+    if json:
+        print_json(found)
+    else:
+        typer.echo(summary(found))
+    raise typer.Exit(code=found.exit_code)
+
+
+def _run(
+    task: str | None, resumed: str | None, model: list[str] | None, out: Path | None, options: dict[str, Any]
+) -> RunResult:
+    """The run of a task, or what is left of another; its events go to the terminal."""
+    models = parse_models(model) if model else None
+    if resumed is not None:
+        return resume(run_folder(resumed), task=task, out=out, models=models, on_event=Progress(), **options)
+    return run_graph(task or "", out=out, models=models, on_event=Progress(), **options)
+
+
+def _answered(run: Callable[[], RunResult], out: Path | None, *, json: bool) -> RunResult:
+    """The run's result, or the end of the command with what stood in its way."""
     try:
-        options["models"] = parse_models(model) if model else None
-        folder = run_folder(resumed) if resumed else None
-        found = (
-            resume(folder, task=task, out=out, on_event=Progress(), **options)
-            if folder is not None
-            else run_graph(task or "", out=out, on_event=Progress(), **options)
-        )
+        return run()
     except KernelError as error:
         d = error.diagnostic
         _refused(str(d.code), d.message, str(d.span.file), d.hint, json=json)
@@ -96,13 +109,10 @@ def optimize(
         _refused("folder", f"{error.strerror}: {error.filename}", str(out or RUNS), "choose another --out", json=json)
     except KeyboardInterrupt:
         fail("interrupted", "interrupted; the best so far is kept", hint="argus optimize --resume RUN", json=json)
-    else:
-        _show(found, json=json)
-        raise typer.Exit(code=found.exit_code)
 
 
-def _config(without: list[str], *, json: bool) -> Config:
-    """A configuration with switches off; the run records it."""
+def config_without(without: list[str], *, json: bool) -> Config:
+    """A configuration with switches off; the run records it. An unknown switch ends the command as bad usage."""
     known = Config().switches
     if unknown := [name for name in without if name not in known]:
         fail("usage", f"no switch {unknown[0]!r}", "--without", f"one of {', '.join(known)}", json=json)
@@ -115,14 +125,7 @@ def run_folder(name: str) -> Path:
     return path if path.exists() else RUNS / name
 
 
-def _show(found: RunResult, *, json: bool) -> None:
-    if json:
-        print_json(found)
-    else:
-        typer.echo(summary(found))
-
-
-def _refused(code: str, message: str, where: str, hint: str, *, json: bool) -> None:
+def _refused(code: str, message: str, where: str, hint: str, *, json: bool) -> Never:
     if json:
         print_json(Failure(error=ErrorBody(code=code, message=message, where=where, hint=hint)))
     else:

@@ -159,7 +159,6 @@ def evaluate_measured_search(
         found.append(_run(result, table, drawn, seconds))
         if progress is not None:
             progress(number + 1, runs)
-    marks = [m for m in MARKS if m < candidates] + [candidates]
     valid = [t for t in times if t is not None]
     best = [r.time_us for r in found]
     length = round(median(r.candidates for r in found))
@@ -175,18 +174,28 @@ def evaluate_measured_search(
         best_us=min(valid),
         budget=candidates,
         switches=(config or Config()).switches,
-        marks=tuple(
-            Mark(
-                candidates=m,
-                policy_us=_finite(median(_at(r.curve, m) for r in found)),
-                random_us=median(curve[min(m, len(curve)) - 1] for curve in drawn),
-                tpe_us=_finite(median(_at(curve, m) for curve in tpe)),
-            )
-            for m in marks
-        ),
+        marks=_marks(candidates, [r.curve for r in found], drawn, tpe),
         median_us=median(t for t in best if t is not None) if None not in best else None,
         random_same_us=median(curve[min(len(curve), max(1, length)) - 1] for curve in drawn),
         runs=tuple(found),
+    )
+
+
+def _marks(
+    candidates: int,
+    policy: Sequence[Sequence[float | None]],
+    drawn: Sequence[Sequence[float]],
+    tpe: Sequence[Sequence[float | None]],
+) -> tuple[Mark, ...]:
+    """Medians of the best times so far, at each number of candidates that is reported."""
+    return tuple(
+        Mark(
+            candidates=m,
+            policy_us=_finite(median(_at(curve, m) for curve in policy)),
+            random_us=median(curve[min(m, len(curve)) - 1] for curve in drawn),
+            tpe_us=_finite(median(_at(curve, m) for curve in tpe)),
+        )
+        for m in (*(m for m in MARKS if m < candidates), candidates)
     )
 
 

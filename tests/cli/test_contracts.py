@@ -14,24 +14,26 @@ from argus.cli.main import app
 ROOT = Path(__file__).parents[2]
 GOOD = ROOT / "tests" / "kernels" / "good" / "start_single_stage.py"
 
+NONE = type(None)
+
 CHECK = {
     "schema_version": int, "kernel": str, "target": str, "ok": bool, "assumed": bool, "seconds": float,
     "obligations": list, "bank_conflicts": dict, "resources": dict, "assumptions": list,
 }  # fmt: skip
 OBLIGATION = {
     "id": str, "kind": str, "origin": str, "text": str, "file": str, "line": int, "col": int, "end_line": int,
-    "end_col": int, "verdict": str, "tier": str, "counterexample": dict | None, "reason": str | None,
+    "end_col": int, "verdict": str, "tier": str, "counterexample": (dict, NONE), "reason": (str, NONE),
 }  # fmt: skip
 COUNTEREXAMPLE = {
     "kind": str, "text": str, "sizes": dict, "block": dict, "loops": dict, "thread": int, "wave": int, "lane": int,
-    "register_slot": int | None, "buffer": str | None, "stage": int | None, "element": list | None,
-    "byte": int | None, "bank": int | None, "want": str, "got": str, "component": str | None, "consumer": dict,
-    "producer": dict | None, "other": dict | None, "hops": list, "wrong_count": int, "total_count": int,
-    "pattern": str, "fix_class": str | None,
+    "register_slot": (int, NONE), "buffer": (str, NONE), "stage": (int, NONE), "element": (list, NONE),
+    "byte": (int, NONE), "bank": (int, NONE), "want": str, "got": str, "component": (str, NONE), "consumer": dict,
+    "producer": (dict, NONE), "other": (dict, NONE), "hops": list, "wrong_count": int, "total_count": int,
+    "pattern": str, "fix_class": (str, NONE),
 }  # fmt: skip
 REPORT = {
     "schema_version": int, "kernel": str, "target": str, "registers": dict, "spills": int, "scratch_bytes": int,
-    "lds_bytes": int, "occupancy_waves": int, "main_loop": dict, "estimate": dict | None,
+    "lds_bytes": int, "occupancy_waves": int, "main_loop": dict, "estimate": (dict, NONE),
 }  # fmt: skip
 MAIN_LOOP = {
     "mfma": int, "valu": int, "trans": int, "salu": int, "lds_read": int, "lds_write": int, "vmem_read": int,
@@ -78,7 +80,7 @@ def test_compile_reports() -> None:
     conform(told["main_loop"], MAIN_LOOP)
     assert told["main_loop"]["waits"]
     for wait in told["main_loop"]["waits"]:
-        conform(wait, {"vmcnt": int | None, "lgkmcnt": int | None})
+        conform(wait, {"vmcnt": (int, NONE), "lgkmcnt": (int, NONE)})
     conform(told["estimate"], ESTIMATE)
     assert told["estimate"]["shape"] == {"m": 512, "n": 512, "k": 512}
     assert set(told["estimate"]["resources_us"]) == {"mfma", "valu", "lds", "vmem", "hbm", "latency", "launch"}

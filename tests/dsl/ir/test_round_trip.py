@@ -201,8 +201,12 @@ class Draw:
             case 6:
                 return n.Copy(dst=self.view(), src=self.view())
             case 7:
-                across = self.one("block", "cluster")
-                return n.CopyAsync(dst=self.view(), src=self.view(), via=self.one("dma", "cp", "tma"), across=across)
+                return n.CopyAsync(
+                    dst=self.view(),
+                    src=self.view(),
+                    via=self.one("dma", "cp", "tma"),
+                    across=self.one("block", "cluster"),
+                )
             case 8:
                 return self.one(n.Commit(), n.Fence(), n.SchedBarrier(), n.Wait(pending=self.integer(0, 63)))
             case 9:

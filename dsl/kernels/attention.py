@@ -13,7 +13,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.library_schedule import (
+    LibrarySchedule,
+    grid_text,
+    indent,
+    kernel_text,
+    shared_rows,
+    swizzle_problems,
+)
 from argus.dsl.kernels.task import Array, Sizes
 
 BYTES = 2
@@ -111,7 +118,7 @@ def text(s: AttentionSchedule) -> str:
     end = [] if s.stages == 1 else ["wait(0)"]
     end += [f"store(O[bg, br].tile({queries}, {d})[bq, 0].T, (o / l).to({s.dtype}))"]
     lines = [*setup, *loop, *end]
-    return f'@kernel(target="gfx942", waves={s.waves})\n{contract(s)}' + "".join(f"    {line}\n" for line in lines)
+    return kernel_text("gfx942", s.waves, contract(s), lines)
 
 
 def key_tiles(block: str, queries: int, keys: int) -> str:

@@ -12,7 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.library_schedule import (
+    LibrarySchedule,
+    grid_text,
+    indent,
+    kernel_text,
+    shared_rows,
+    swizzle_problems,
+)
 from argus.dsl.kernels.task import Array, Sizes
 from argus.dsl.targets.atoms import ATOMS
 
@@ -77,8 +84,7 @@ def text(s: Conv2dSchedule) -> str:
         *loop,
         f"store(Z.tile({bm}, {bn})[bm, bo], acc)",
     ]
-    return (
-        f'@kernel(target="gfx942", waves={s.grid[0] * s.grid[1]})\n'
+    contract = (
         f"def conv2d(X: {t}[x:N * H * W, c:C], F: {t}[u:{rows}, v:{columns}, o:O, c:C], image: i32[m:M],"
         " row: i32[m:M], column: i32[m:M], Z: f32[m:M, o:O]):\n"
         "    where(C % 8 == 0)\n"
@@ -87,8 +93,8 @@ def text(s: Conv2dSchedule) -> str:
         "    assume(pixel(m, u, v) == (image[m] + (row[m] + u) * W + column[m] + v + 1)"
         " * (0 <= row[m] + u < H and 0 <= column[m] + v < W) - 1)\n"
         f"    ensures(Z[m, o], over(u, {rows}), over(v, {columns}), over(c, C), uses=(X, F))\n"
-        + "".join(f"    {line}\n" for line in body)
     )
+    return kernel_text("gfx942", s.grid[0] * s.grid[1], contract, body)
 
 
 def _rows_of_x(y: str, x: str) -> str:

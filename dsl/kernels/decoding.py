@@ -11,7 +11,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, grid_text, indent, shared_rows, swizzle_problems
+from argus.dsl.kernels.library_schedule import (
+    LANES,
+    LibrarySchedule,
+    grid_text,
+    indent,
+    kernel_text,
+    shared_rows,
+    swizzle_problems,
+)
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 LN_2 = 0.6931471805599453
@@ -97,8 +105,7 @@ def split_text(s: SplitSchedule) -> str:
         f"store(O[bp, bg].tile({rows}, {d})[br, 0].T, o / l)",
         f"store(L[bp, bg].tile({rows})[br], mx + log2(l) * {LN_2})",
     ]
-    head = f'@kernel(target="gfx942", waves={s.waves})\n{split_contract(d, s.part, t)}'
-    return head + "".join(f"    {line}\n" for line in body)
+    return kernel_text("gfx942", s.waves, split_contract(d, s.part, t), body)
 
 
 def split_contract(head: int, part: int, dtype: str) -> str:

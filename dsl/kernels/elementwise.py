@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent, multiple, wide
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent, kernel_text, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 
@@ -73,12 +73,11 @@ def text(s: ElementwiseSchedule) -> str:
         body = [f"br, ct = block({tiles[0]}, {tiles[1]})", *step]
     uses = {"swiglu": "(X, Z)", "axpy": "(X, Z)", "bias_relu": "(X, B)", "gelu": "X"}[s.op]
     alpha = ", alpha: f32" if s.op == "axpy" else ""
-    return (
-        f'@kernel(target="{s.target}", waves={s.waves})\n'
+    contract = (
         f"def {s.op}(X: {s.dtype}[r:R, c:C], {parameters.format(t=s.dtype)}Y: {s.dtype}[r:R, c:C]{alpha}):\n"
         f"    where(C % {wide(s.dtype)} == 0)\n    ensures(Y[r, c], uses={uses})\n"
-        + "".join(f"    {line}\n" for line in body)
     )
+    return kernel_text(s.target, s.waves, contract, body)
 
 
 def reference(s: ElementwiseSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:

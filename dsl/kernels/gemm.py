@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argus.dsl.kernels.library_schedule import kernel_text
 from argus.dsl.kernels.schedule import ELEMENT_BYTES, GemmSchedule
 from argus.dsl.kernels.task import Problem
 
@@ -21,8 +22,7 @@ def start(problem: Problem) -> GemmSchedule:
 def text(schedule: GemmSchedule, problem: Problem) -> str:
     """Kernel text of a schedule."""
     printer = _Printer(schedule, problem.dtype)
-    head = f'@kernel(target="{problem.target}", waves={schedule.waves})\n{problem.contract}'
-    return head + "".join(f"    {line}\n" for line in printer.body())
+    return kernel_text(problem.target, schedule.waves, problem.contract, printer.body())
 
 
 class _Printer:

@@ -10,6 +10,7 @@ from argus.dsl.kernels.library_schedule import (
     LibrarySchedule,
     grid_text,
     indent,
+    kernel_text,
     multiple,
     swizzle_problems,
     wide,
@@ -29,9 +30,8 @@ def _out(dtype: str) -> str:
     return "i32" if dtype == "i8" else "f32"
 
 
-def _head(dtype: str, waves: int) -> str:
+def _contract(dtype: str) -> str:
     return (
-        f'@kernel(target="gfx942", waves={waves})\n'
         f"def gemm(A: {dtype}[m:M, k:K], B: {dtype}[n:N, k:K], C: {_out(dtype)}[m:M, n:N]):\n"
         f"    where(K % {wide(dtype)} == 0)\n    ensures(C[m, n], over(k, K), uses=(A, B))\n"
     )
@@ -85,7 +85,7 @@ def naive_text(s: NaiveSchedule) -> str:
         "    acc += mma(a, b)",
         f"store(C.tile({bm}, {bn})[bm, bn], acc)",
     ]
-    return _head(s.dtype, s.grid[0] * s.grid[1]) + "".join(f"    {line}\n" for line in body)
+    return kernel_text("gfx942", s.grid[0] * s.grid[1], _contract(s.dtype), body)
 
 
 def naive_sizes(s: NaiveSchedule) -> tuple[Sizes, ...]:
@@ -164,7 +164,7 @@ def skinny_text(s: SkinnySchedule) -> str:
         "barrier()",
         f"store(C.tile({bm}, {bn})[bm, bn], {total})",
     ]
-    return _head(s.dtype, s.waves) + "".join(f"    {line}\n" for line in body)
+    return kernel_text("gfx942", s.waves, _contract(s.dtype), body)
 
 
 def skinny_sizes(s: SkinnySchedule) -> tuple[Sizes, ...]:
@@ -269,7 +269,7 @@ def pingpong_text(s: PingPongSchedule) -> str:
         "wait(0)",
         f"store(C.tile({bm}, {bn})[bm, bn], acc)",
     ]
-    return _head(s.dtype, 8) + "".join(f"    {line}\n" for line in body)
+    return kernel_text("gfx942", 8, _contract(s.dtype), body)
 
 
 def pingpong_sizes(s: PingPongSchedule) -> tuple[Sizes, ...]:

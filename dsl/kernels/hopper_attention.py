@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from argus.dsl.kernels import attention
-from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
+from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, kernel_text
 from argus.dsl.kernels.task import Array, Sizes
 from argus.dsl.targets.limits import LIMITS
 
@@ -95,8 +95,7 @@ def text(s: HopperAttentionSchedule) -> str:
         *indent(multiply),
     ]
     shape = attention.AttentionSchedule(head=s.head, causal=s.causal, dtype=s.dtype)
-    head = f'@kernel(target="sm_90a", waves={4 + 4 * s.groups})\n{attention.contract(shape)}'
-    return head + "".join(f"    {line}\n" for line in body)
+    return kernel_text("sm_90a", 4 + 4 * s.groups, attention.contract(shape), body)
 
 
 def halves(s: HopperAttentionSchedule) -> range:

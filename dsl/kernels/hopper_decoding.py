@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from argus.dsl.kernels import decoding
 from argus.dsl.kernels.hopper_attention import HALF, ROWS, STEP, HopperAttentionSchedule, buffer, copies, halves, step
-from argus.dsl.kernels.library_schedule import LibrarySchedule, indent
+from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, kernel_text
 from argus.dsl.kernels.task import Array, Sizes
 
 
@@ -78,8 +78,7 @@ def text(s: HopperSplitSchedule) -> str:
         'with role("mma", waves=4):',
         *indent(multiply),
     ]
-    head = f'@kernel(target="sm_90a", waves=8)\n{decoding.split_contract(s.head, s.part, s.dtype)}'
-    return head + "".join(f"    {line}\n" for line in body)
+    return kernel_text("sm_90a", 8, decoding.split_contract(s.head, s.part, s.dtype), body)
 
 
 def reference(s: HopperSplitSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:

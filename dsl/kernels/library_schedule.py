@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -40,6 +41,11 @@ class LibrarySchedule(BaseModel):
 def indent(lines: list[str]) -> list[str]:
     """Lines of a body, four blanks a level."""
     return [f"    {line}" for line in lines]
+
+
+def kernel_text(target: str, waves: int, contract: str, body: Iterable[str]) -> str:
+    """A whole kernel: decorator, contract (`def` line, `where`, `assume`, `ensures`) and the lines of the body."""
+    return f'@kernel(target="{target}", waves={waves})\n{contract}' + "".join(f"    {line}\n" for line in body)
 
 
 def grid_text(rows: int, columns: int) -> str:

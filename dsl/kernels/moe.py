@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, grid_text, multiple, wide
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, grid_text, kernel_text, multiple, wide
 from argus.dsl.kernels.mma_tile import stage_problems, tile_problems
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
 from argus.dsl.kernels.task import Array, Sizes, Target
@@ -116,14 +116,14 @@ def up_text(s: UpSchedule) -> str:
         f"store(Y.tile({s.block}, {s.columns})[bs, bn], (silu(g) * u).to({s.dtype}))",
     ]
     t = s.dtype
-    return (
-        f'@kernel(target="{s.target}", waves={s.waves})\n'
+    contract = (
         f"def moe_up(X: {t}[t:T, k:K], Wg: {t}[e:E, n:N, k:K], Wu: {t}[e:E, n:N, k:K],"
         f" slot: i32[s:P], expert: i32[b:P // {s.block}], Y: {t}[s:P, n:N]):\n"
         f"    where(K % 8 == 0, P % {s.block} == 0)\n"
         f"    assume(expert[s // {s.block}] == expert_of(s), 0 <= expert[b] < E, -1 <= slot[s] < T)\n"
-        "    ensures(Y[s, n], over(k, K), uses=(X, Wg, Wu))\n" + "".join(f"    {line}\n" for line in body)
+        "    ensures(Y[s, n], over(k, K), uses=(X, Wg, Wu))\n"
     )
+    return kernel_text(s.target, s.waves, contract, body)
 
 
 def down_text(s: DownSchedule) -> str:
@@ -166,13 +166,13 @@ def down_text(s: DownSchedule) -> str:
     if s.scatter:
         routing, out, slots = "slot: i32[s:P], weight: f32[s:P], ", "Y: f32[t:T, n:N]", ", -1 <= slot[s] < T"
         ensures = "ensures(Y[t, n], over(s, P), over(k, K), uses=(H, W, weight))"
-    return (
-        f'@kernel(target="{s.target}", waves={s.waves})\n'
+    contract = (
         f"def moe_down(H: {t}[s:P, k:K], W: {t}[e:E, n:N, k:K], {routing}expert: i32[b:P // {s.block}], {out}):\n"
         f"    where(K % 8 == 0, P % {s.block} == 0)\n"
         f"    assume(expert[s // {s.block}] == expert_of(s), 0 <= expert[b] < E{slots})\n"
-        f"    {ensures}\n" + "".join(f"    {line}\n" for line in body)
+        f"    {ensures}\n"
     )
+    return kernel_text(s.target, s.waves, contract, body)
 
 
 # ----------------------------------------------------------------------------------------- reference

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent, multiple, wide
+from argus.dsl.kernels.library_schedule import LANES, LibrarySchedule, indent, kernel_text, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 
@@ -56,13 +56,12 @@ class NormSchedule(LibrarySchedule):
 def text(s: NormSchedule) -> str:
     """Kernel text of a schedule."""
     rows, columns = s.tile
-    head = f'@kernel(target="{s.target}", waves={s.waves})\n{_contract(s)}'
     passes = {"rmsnorm": _rmsnorm, "layernorm": _layernorm, "softmax": _softmax}[s.op](s)
     lines: list[str] = []
     for step in passes:
         lines += [f"for ct in range(cdiv(C, {columns})):", *indent(step)] if isinstance(step, list) else [step]
     body = [f"br = block({'R' if rows == 1 else f'cdiv(R, {rows})'})", *lines]
-    return head + "".join(f"    {line}\n" for line in body)
+    return kernel_text(s.target, s.waves, _contract(s), body)
 
 
 def _contract(s: NormSchedule) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, multiple, wide
+from argus.dsl.kernels.library_schedule import LibrarySchedule, indent, kernel_text, multiple, wide
 from argus.dsl.kernels.task import Array, Sizes, Target
 
 
@@ -74,12 +74,11 @@ def text(s: ReductionSchedule) -> str:
         *([f"assert_complete(y, {gone}=range({gone_size}))"] if s.parts == 1 else []),
         f"atomic_add({out})" if s.parts > 1 else f"store({out})",
     ]
-    return (
-        f'@kernel(target="{s.target}", waves={s.waves})\n'
+    contract = (
         f"def {s.op}_of_{s.axis}(X: {s.dtype}[r:R, c:C], Y: f32[{kept}:{kept_size}]):\n"
         f"    where(C % {wide(s.dtype)} == 0)\n    ensures(Y[{kept}], over({gone}, {gone_size}), uses=X)\n"
-        + "".join(f"    {line}\n" for line in body)
     )
+    return kernel_text(s.target, s.waves, contract, body)
 
 
 def reference(s: ReductionSchedule, inputs: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
-
+from argus.dsl.kernels.library_schedule import LibrarySchedule
 from argus.dsl.layout import Swizzle
 
 ELEMENT_BYTES = 2  # f16 and bf16
 _SWIZZLE = re.compile(r"xor\((\d+), unit=8, rows=(\d+)\)")
 
 
-class GemmSchedule(BaseModel):
+class GemmSchedule(LibrarySchedule):
     """One point of the gfx942 GEMM family's space. Equal schedules print equal kernels.
 
     Attributes:
@@ -35,8 +34,6 @@ class GemmSchedule(BaseModel):
         swap: Feed B as operand "a": each lane then holds consecutive columns of C and stores 16 bytes.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     tile: tuple[int, int, int] = (64, 64, 32)
     grid: tuple[int, int] = (2, 2)
     atom: Literal["32x32x8", "16x16x16"] = "32x32x8"
@@ -53,12 +50,6 @@ class GemmSchedule(BaseModel):
     interleave: int = 0
     priority: bool = False
     swap: bool = False
-
-    @model_validator(mode="after")
-    def _legal(self) -> Self:
-        for problem in self.problems():
-            raise ValueError(problem)
-        return self
 
     def problems(self) -> list[str]:
         """Why the family cannot print this schedule; empty when it can."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from argus.dsl.kernels.library_schedule import grid_text, wide
+from argus.dsl.kernels.library_schedule import grid_text, kernel_text, wide
 from argus.dsl.kernels.staged_loop import Source, StagedLoop
 from argus.dsl.kernels.task import Array, Sizes
 from argus.dsl.kernels.tiled_schedule import (
@@ -31,7 +31,7 @@ from argus.dsl.targets.atoms import ATOMS
 def text(s: TiledSchedule) -> str:
     """Kernel text of a schedule."""
     head, body = _FORMS[s.form](s)
-    return f'@kernel(target="{s.target}", waves={s.waves})\n{head}' + "".join(f"    {line}\n" for line in body)
+    return kernel_text(s.target, s.waves, head, body)
 
 
 def _signature(

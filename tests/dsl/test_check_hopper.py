@@ -11,7 +11,7 @@ from argus.dsl.check import check
 from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, task_named
 from argus.dsl.kernels.catalogue import subjects
 from argus.evals.hopper_bugs import as_expected
-from argus.evals.planted_hopper import BUGS, HopperBug, sources
+from argus.evals.planted_hopper import BUGS, TURN_BUGS, HopperBug, sources
 
 SCHEDULES = {
     "128x128, 4 stages": HopperGemmSchedule(tile=(128, 128, 64), stages=4),
@@ -83,7 +83,7 @@ def test_barriers_written_out_are_proved() -> None:
 
 
 @pytest.mark.parametrize(
-    "bug", [pytest.param(b, id=b.name, marks=[] if b.name in QUICK else pytest.mark.slow) for b in BUGS]
+    "bug", [pytest.param(b, id=b.name, marks=[] if b.name in QUICK else pytest.mark.slow) for b in (*BUGS, *TURN_BUGS)]
 )
 def test_bugs_are_refuted_where_they_are(bug: HopperBug) -> None:
     report = check(bug.text, fixes=False)

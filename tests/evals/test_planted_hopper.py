@@ -12,8 +12,9 @@ from argus.dsl.interp import POLICIES, wrong
 from argus.dsl.ir import Kernel
 from argus.dsl.ir.verify import verify
 from argus.dsl.transform import to_core
-from argus.evals.planted_hopper import BUGS, HopperBug, sources
+from argus.evals.planted_hopper import BUGS, TURN_BUGS, HopperBug, in_turn, sources
 
+ALL = (*BUGS, *TURN_BUGS)
 # Tails everywhere, blocks with two tiles, and more tiles along k than any ring has stages.
 SIZES = ({"M": 136, "N": 136, "K": 264},)
 
@@ -30,10 +31,10 @@ def reference(inputs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, 
 
 
 def test_there_are_a_dozen_and_names_are_distinct() -> None:
-    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 12
+    assert len({bug.name for bug in ALL}) == len(ALL) >= 12
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", ALL, ids=lambda bug: bug.name)
 def test_places_are_in_the_text(bug: HopperBug) -> None:
     core_of(bug.text)
     assert all(any(part in line for line in bug.text.splitlines()) for part in (bug.consumer, bug.other))
@@ -41,10 +42,10 @@ def test_places_are_in_the_text(bug: HopperBug) -> None:
 
 @pytest.mark.parametrize("origin", ["ring", "by hand", "in turn"])
 def test_sources_are_right(origin: str) -> None:
-    text = next(t for name, t in sources().items() if name == origin)
+    text = next(t for name, t in (*sources().items(), ("in turn", in_turn())) if name == origin)
     assert wrong(core_of(text), reference, sizes_list=SIZES, policies=POLICIES[:2]) is None
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", ALL, ids=lambda bug: bug.name)
 def test_bugs_are_wrong(bug: HopperBug) -> None:
     assert wrong(core_of(bug.text), reference, sizes_list=SIZES, policies=POLICIES[:2]) is not None

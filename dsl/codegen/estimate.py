@@ -77,18 +77,12 @@ def estimate(kernel: AsmKernel, work: Workload) -> Estimate:
     costs = [_cost(way, work, x.resident) for x in rounds]
     resources = _resources(rounds, costs, work)
     clk = sum(x.count * cost.clk for x, cost in zip(rounds, costs, strict=True)) + costs[-1].drain_clk
-    busiest = max(resources.values())
-    run_us = max(clk / gfx942.CLOCK_MHZ, busiest)
-    resources["latency"] = run_us - busiest
-    ranked = sorted(resources, key=lambda x: -resources[x])
-    resources["launch"] = gfx942.LAUNCH_US
-    return Estimate(
-        shape=work.shape,
-        time_us=run_us + gfx942.LAUNCH_US,
+    return Estimate.of(
+        work.shape,
+        run_us=max(clk / gfx942.CLOCK_MHZ, *resources.values()),
+        launch_us=gfx942.LAUNCH_US,
+        busy_us=resources,
         lower_bound_us=lower_bound_us(work),
-        bound=ranked[0],
-        next_bound=ranked[1],
-        resources_us=resources,
         model_version=MODEL_VERSION,
     )
 

@@ -102,16 +102,12 @@ def estimate(work: HopperWork, report: CudaReport) -> Estimate:
     resources: dict[Resource, float] = {name: us * value for name, value in busy.items()}
     resources["hbm"] = _hbm_bytes(work, turns) / sm_90a.HBM_BYTES_PER_US
     run_us = max(clk / CLOCK_MHZ, (clk / CLOCK_MHZ) * 0.85 + 0.5 * resources["hbm"], resources["hbm"])
-    resources["latency"] = run_us - max(resources.values())
-    ranked = sorted(resources, key=lambda x: -resources[x])
-    resources["launch"] = sm_90a.LAUNCH_US
-    return Estimate(
-        shape=work.shape,
-        time_us=run_us + sm_90a.LAUNCH_US,
+    return Estimate.of(
+        work.shape,
+        run_us=run_us,
+        launch_us=sm_90a.LAUNCH_US,
+        busy_us=resources,
         lower_bound_us=lower_bound_us(work),
-        bound=ranked[0],
-        next_bound=ranked[1],
-        resources_us=resources,
         model_version=MODEL_VERSION,
     )
 

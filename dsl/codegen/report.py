@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, Self
 
 from pydantic import BaseModel
 
@@ -62,6 +63,30 @@ class Estimate(BaseModel, frozen=True):
     next_bound: Resource
     resources_us: dict[Resource, float]
     model_version: str
+
+    @classmethod
+    def of(
+        cls,
+        shape: dict[str, int],
+        *,
+        run_us: float,
+        launch_us: float,
+        busy_us: Mapping[Resource, float],
+        lower_bound_us: float,
+        model_version: str,
+    ) -> Self:
+        """The estimate of a run that keeps each unit busy so long; latency is what even the busiest leaves idle."""
+        resources: dict[Resource, float] = {**busy_us, "latency": run_us - max(busy_us.values())}
+        ranked = sorted(resources, key=lambda x: -resources[x])
+        return cls(
+            shape=shape,
+            time_us=run_us + launch_us,
+            lower_bound_us=lower_bound_us,
+            bound=ranked[0],
+            next_bound=ranked[1],
+            resources_us={**resources, "launch": launch_us},
+            model_version=model_version,
+        )
 
 
 class Report(BaseModel, frozen=True):

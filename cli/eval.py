@@ -190,6 +190,8 @@ def search(
     json: Json = False,
 ) -> None:
     """Compare the offline policy with random choice among the stored schedules. Exit 1: it is no better."""
+    if target not in ("gfx942", "sm_90a"):
+        fail("usage", f"no target {target!r}", "--target", "gfx942 or sm_90a", json=json)
     if target == "sm_90a":
         table = _searched(json=json) if whole else _times(stored_at, json=json)
         _measured_search(table, runs, (candidates, rounds), seed, without or [], closed=not whole, json=json)
@@ -339,6 +341,8 @@ def times(
     from argus.evals.measured_table import table_of, write_space  # noqa: PLC0415
     from argus.graph.timing.table import save as save_times  # noqa: PLC0415
 
+    if results is not None and not results.is_file():
+        fail("input", "no such file", str(results), "what the bundle wrote on the machine with the GPU", json=json)
     try:
         if results is None:
             failed = write_space(bundle, enumerated(), cache=cache, progress=Counted("compiled"))

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from argus.cli.main import app
 
 GOOD = Path(__file__).parents[1] / "kernels" / "good" / "start_single_stage.py"
 
@@ -44,6 +47,26 @@ def test_a_request_that_cannot_run(
     error = json.loads(answer.stdout)["error"]
     assert message in error["message"] + error["hint"]
     assert "Traceback" not in answer.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["search", "--target", "sm90"], "--target"),
+        (["search", "--target", "sm_90a", "--without", "luck"], "--without"),
+        (["search", "--table", "none.json"], "none.json"),
+        (["estimator", "--table", "none.json"], "none.json"),
+        (["times", "bundle", "--results", "none.json"], "none.json"),
+    ],
+)
+def test_an_evaluation_that_cannot_run(
+    arguments: list[str], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, ["eval", *arguments, "--json"])
+    assert answer.exit_code == 2
+    assert json.loads(answer.stdout)["error"]["where"] == where
     assert not list(tmp_path.iterdir())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -255,7 +254,3 @@ def _obligation(number: int, line: str) -> ObligationReport:
         counterexample=found,
         **place,
     )
-
-
-def as_json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, default=str)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
-import signal
 import time
 from typing import Any
 
@@ -214,11 +213,6 @@ def slow(marker: str, seconds: int) -> Lowered:
     _mark(marker)
     time.sleep(seconds)
     return scale()
-
-
-def suicide() -> Lowered:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError
 
 
 def chatter() -> Lowered:

@@ -218,11 +218,6 @@ def test_copy() -> None:
 
 # ---------------------------------------------------------------------------------------------- softmax
 
-SCORES = (
-    'o = mma_acc("32x32x8", 32, 128, grid=(1, 4))',
-    'o += mma(A.tile(32, 64)[0, 0].operand("a", o, 0), A.tile(128, 64)[0, 0].operand("b", o, 0))',
-)
-
 
 def test_online_softmax() -> None:
     assert body_of(

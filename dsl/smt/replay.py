@@ -55,7 +55,8 @@ SHOWN_BY: Mapping[Kind, tuple[FaultKind | None, ...]] = {
     "coverage": ("write-set", None),
     "written": (None, "poison"),
     "divergence": ("divergence", "deadlock"),
-    "deadlock": ("deadlock", "divergence"),
+    # A phase that counts too few bytes ends before its copies do.
+    "deadlock": ("deadlock", "divergence", "pending", "race"),
     "proxy": ("proxy",),
     "register": ("pending",),
 }

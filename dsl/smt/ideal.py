@@ -12,6 +12,8 @@ import math
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +54,7 @@ from argus.dsl.ir import (
     Unary,
     View,
 )
-from argus.dsl.layout import Const, Op, evaluate, names
+from argus.dsl.layout import Const, Expr, Op, Var, evaluate, names
 from argus.dsl.smt.functions import BINARY, UNARY
 from argus.dsl.tags.views import root
 
@@ -243,11 +245,9 @@ class _Teller:
             return Whole((over.axis,), inside.astype(np.float64))
         known = names(over.pred)
         axes = (over.axis, *sorted(a for a in known - {over.axis} if a not in self.sizes))
-        grid = np.zeros([self.extent(a) for a in axes])
-        for point in np.ndindex(*grid.shape):
-            held = evaluate(over.pred, {**self.sizes, **dict(zip(axes, point, strict=True))})
-            grid[point] = bool(held) and bool(inside[point[0]])
-        return Whole(axes, grid)
+        places = np.ix_(*(np.arange(self.extent(a)) for a in axes))
+        held = _everywhere(over.pred, {**self.sizes, **dict(zip(axes, places, strict=True))})
+        return Whole(axes, (np.asarray(held, np.bool_) & inside.reshape(-1, *[1] * (len(axes) - 1))).astype(np.float64))
 
     def reduced(self, op: str, x: Whole, axis: str) -> Whole:
         over = self.over(axis)
@@ -324,3 +324,31 @@ def _spread(value: Whole, axes: Sequence[str]) -> Floats:
     data = np.transpose(value.data, order)
     return data.reshape([data.shape[[b for b in axes if b in value.axes].index(a)] if a in value.axes else 1
                          for a in axes])  # fmt: skip
+
+
+_UFUNCS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod,
+    "cdiv": lambda a, b: -np.floor_divide(-a, b), "min": np.minimum, "max": np.maximum,
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+    "and": np.logical_and, "or": np.logical_or,
+}  # fmt: skip
+
+
+def _everywhere(e: Expr, env: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an integer or an array of them
+    """`e` at all places at once.
+
+    Raises:
+        ZeroDivisionError: As in Python.
+    """
+    match e:
+        case Var(name):
+            return env[name]
+        case Const(value):
+            return value
+        case Op("not", args):
+            return np.logical_not(_everywhere(args[0], env))
+        case Op(kind, args):
+            values = [_everywhere(a, env) for a in args]
+            if kind in ("//", "%", "cdiv") and not np.all(values[1]):
+                raise ZeroDivisionError(kind)
+            return reduce(_UFUNCS[kind], values)

@@ -22,6 +22,9 @@ from argus.evals.subjects import Subject, subjects
 SCHEMA_VERSION = 1
 WORKERS = 2
 MOST_REFUTED, FEW_UNDECIDED = 0.95, 0.03
+WRONG_EACH = 20  # wrong mutants of each operator that a whole evaluation wants
+MOST_ROUNDS = 4  # of drawing more of an operator that makes few
+RIGHT = ARITHMETIC | {"harmless"}  # operators of which nothing is expected
 
 
 class Tally(BaseModel, frozen=True):
@@ -176,7 +179,8 @@ def evaluate_checker(
     """Draw mutants and judge them.
 
     Args:
-        count: Mutants wanted; fewer if the operators yield fewer.
+        count: Mutants wanted; fewer if the operators yield fewer. From `WRONG_EACH` for each operator on, more are
+            drawn of operators with too few wrong ones.
         seed: Of the draw.
         edits: How many edits make a mutant.
         kernels: Which kernels to mutate, by default all subjects; with several workers, of `subjects()`.
@@ -191,10 +195,18 @@ def evaluate_checker(
         (_Job(m.origin, m.text, m.operator, m.sha) for m in drawn),
     )
     results: list[Judged] = []
-    for result in _judged(jobs, by_name, workers):
-        results.append(result)
-        if progress is not None:
-            progress(len(results), len(by_name) + count)
+
+    def judged_all(some: Iterable[_Job], total: int) -> None:
+        for result in _judged(some, by_name, workers):
+            results.append(result)
+            if progress is not None:
+                progress(len(results), max(total, len(results)))
+
+    judged_all(jobs, len(by_name) + count)
+    if count >= WRONG_EACH * len(OPERATORS):
+        for _ in range(MOST_ROUNDS):
+            further = [m for name, lacking in _lacking(results).items() for m in drawn.more(name, 2 * lacking)]
+            judged_all((_Job(m.origin, m.text, m.operator, m.sha) for m in further), len(results) + len(further))
     clean = results[: len(by_name)]
     judged = [r for r in results[len(by_name) :] if r.verdict != "refused"]
     return CheckerReport(
@@ -225,6 +237,12 @@ def evaluate_checker(
         undecided=tuple(r for r in judged if r.verdict == "unknown" and not is_fault(r)),
         **tally(judged).model_dump(),
     )
+
+
+def _lacking(results: Sequence[Judged]) -> dict[str, int]:
+    """Operators that have made too few wrong mutants, and how many more are wanted."""
+    wrong = Counter(r.operator for r in results if r.wrong and r.verdict != "refused")
+    return {name: WRONG_EACH - wrong[name] for name in OPERATORS if name not in RIGHT and wrong[name] < WRONG_EACH}
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

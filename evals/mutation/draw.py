@@ -97,6 +97,16 @@ class Draw:
                     left -= 1
                     yield mutant
 
+    def more(self, operator: str, count: int) -> Iterator[Mutant]:
+        """So many further mutants of one operator, or as many as there are."""
+        while count and operator in self._decks:
+            mutant = self._next(operator)
+            if mutant is None:
+                del self._decks[operator]
+                return
+            count -= 1
+            yield mutant
+
     def _next(self, operator: str) -> Mutant | None:
         """The next one of an operator; None if there are no more."""
         for origin, first in self._decks[operator]:

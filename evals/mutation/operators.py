@@ -34,7 +34,7 @@ OPERATORS: dict[str, Operator] = {
         bodies(statements.unwrapped(ir.Role, ir.Elect)), everywhere(sync.group_index), everywhere(sync.role_size)
     ),
     # Statements.
-    "drop-store": bodies(statements.dropped(ir.Store, ir.AtomicAdd)),
+    "drop-store": either(bodies(statements.dropped(ir.Store, ir.AtomicAdd)), everywhere(values.atomicity)),
     "drop-copy": bodies(statements.dropped(ir.CopyAsync, ir.Copy)),
     "drop-value": bodies(statements.dropped_move),
     "drop-mma": bodies(statements.dropped(ir.MmaInto)),
@@ -68,10 +68,8 @@ OPERATORS: dict[str, Operator] = {
     "wrong-buffer": everywhere(expressions.wrong_buffer),
     "wrong-fragment": everywhere(expressions.wrong_fragment),
     # Values.
-    "mask": everywhere(values.mask_predicate),
-    "reduce": everywhere(values.reduction),
+    "mask": either(everywhere(values.mask_predicate), everywhere(values.reduction)),
     "gather": everywhere(values.gather_index),
-    "atomic": everywhere(values.atomicity),
     # Controls.
     "harmless": everywhere(expressions.harmless),
     "arithmetic": either(everywhere(values.arithmetic), bodies(statements.dropped_arithmetic)),

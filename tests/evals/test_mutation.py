@@ -10,7 +10,7 @@ import pytest
 from argus.dsl.frontend import parse
 from argus.dsl.ir.contract import contract_sha
 from argus.dsl.kernels import families, make_problem, task_named
-from argus.evals.mutation.draw import MOST, Drawn, draw
+from argus.evals.mutation.draw import MOST, Draw, Drawn, draw
 from argus.evals.mutation.operators import OPERATORS
 from argus.evals.subjects import SCHEDULES, Subject, family_kernels, read, subjects
 
@@ -79,6 +79,15 @@ def test_two_edits_reach_further_than_one() -> None:
     twice = draw(SMALL[:1], count=30, seed=0, edits=2)
     assert len(twice.mutants) == 30
     assert sum(m.sha not in once for m in twice.mutants) >= 20
+
+
+def test_more_of_one_operator_are_new() -> None:
+    drawing = Draw(SMALL[1:], count=3, seed=0, only=("stage",))
+    first = [m.sha for m in drawing]
+    more = [m.sha for m in drawing.more("stage", 100)]
+    assert len(first) == 3
+    assert len({*first, *more}) == len(first) + len(more) == MOST
+    assert list(drawing.more("stage", 1)) == []
 
 
 @pytest.mark.slow

@@ -86,7 +86,8 @@ def test_more_of_one_operator_are_new() -> None:
     first = [m.sha for m in drawing]
     more = [m.sha for m in drawing.more("stage", 100)]
     assert len(first) == 3
-    assert len({*first, *more}) == len(first) + len(more) == MOST
+    assert 0 < len(more) <= MOST - 3
+    assert len({*first, *more}) == len(first) + len(more)
     assert list(drawing.more("stage", 1)) == []
 
 

@@ -82,13 +82,13 @@ def test_two_edits_reach_further_than_one() -> None:
 
 
 def test_more_of_one_operator_are_new() -> None:
-    drawing = Draw(SMALL[1:], count=3, seed=0, only=("stage",))
+    drawing = Draw(SMALL[1:], count=3, seed=0, only=("k-tile",))
     first = [m.sha for m in drawing]
-    more = [m.sha for m in drawing.more("stage", 100)]
+    more = [m.sha for m in drawing.more("k-tile", 100)]
     assert len(first) == 3
     assert 0 < len(more) <= MOST - 3
     assert len({*first, *more}) == len(first) + len(more)
-    assert list(drawing.more("stage", 1)) == []
+    assert list(drawing.more("k-tile", 1)) == []
 
 
 @pytest.mark.slow

@@ -43,6 +43,17 @@ EDITS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     ),
     "output turned": ("gemm_single", (("[bm, bn], acc", "[bm, bn].T, acc"),)),
     "k-step left out": ("gemm_single", (("unroll(4)", "unroll(3)"),)),
+    "k-step beyond the tile": ("gemm_single", ((", ks)", ", ks + (2 * kt + 1) % 2)"),)),
+    "groups at different barriers": (
+        "hopper_gemm/two-consumers",
+        (
+            (
+                "            y = acc",
+                "            if g == 0:\n                barrier(waves=8)\n"
+                "            if g == 1:\n                barrier(waves=8)\n            y = acc",
+            ),
+        ),
+    ),
     "assertion of different axes": ("gemm_single", (("assert_match(x.k, y.k)", "assert_match(x.k, y.n)"),)),
     "assertion that never holds": ("gemm_single", (("assert_match(x.k, y.k)", "assert_differ(x.k, y.k)"),)),
     "set of half the size": (
@@ -205,6 +216,7 @@ RULES: dict[str, Rule] = {
     f"{TAGS}.mma._Mma._check_k": Rule(nothing, "weights of other keys"),
     f"{TAGS}.mma._Mma._check_kept": Rule(nothing, "another accumulator", "conformity"),
     f"{TAGS}.moves._scattered": Rule(unknown, "elements of other waves", "conformity"),
+    f"{TAGS}.transfer._fits": Rule(nothing, "k-step beyond the tile", "bounds"),
     f"{SMT}.discharge.padding_summed": Rule(empty, "padding summed"),
     f"{SMT}.discharge.beyond_summed": Rule(empty, "set of half the size"),
     f"{SMT}.discharge.reduction_violated": Rule(never, "k-step left out"),
@@ -218,14 +230,13 @@ RULES: dict[str, Rule] = {
     f"{ROLES}.order.Order.may_copy": Rule(yes, "ring by hand: freed before the products ended"),
     f"{ROLES}.order.Order.visible": Rule(yes, "stores before wgmma: no fence"),
     f"{ROLES}.phases.Slot.unseen": Rule(empty, "all waves wait for what one lane fills"),
-    f"{ROLES}.statements.Statements._aliased": Rule(nothing, "all waves wait for what one lane fills"),
-    f"{ROLES}.statements.Statements._wrong_phase": Rule(
-        nothing, "ring by hand: stage filled a phase early", "deadlock"
-    ),
-    f"{ROLES}.statements.Statements._early": Rule(nothing, "ring by hand: stage filled before it is free", "deadlock"),
-    f"{ROLES}.statements.Statements.ended": Rule(nothing, "out by TMA: exit while the store reads"),
+    f"{ROLES}.arrivals.Arrivals._aliased": Rule(nothing, "all waves wait for what one lane fills"),
+    f"{ROLES}.arrivals.Arrivals._wrong_phase": Rule(nothing, "ring by hand: stage filled a phase early", "deadlock"),
+    f"{ROLES}.arrivals.Arrivals._early": Rule(nothing, "ring by hand: stage filled before it is free", "deadlock"),
+    f"{ROLES}.copies.Copies.ended": Rule(nothing, "out by TMA: exit while the store reads"),
+    f"{ROLES}.walker.RoleWalker._diverged": Rule(nothing, "groups at different barriers"),
     f"{ROLES}.statements.Statements.registers_read": Rule(nothing, "two products: no wait at the end"),
-    f"{ROLES}.statements.Statements.count_bytes": Rule(nothing, "one tile by TMA: bytes that never come"),
+    f"{ROLES}.arrivals.Arrivals.count_bytes": Rule(nothing, "one tile by TMA: bytes that never come"),
 }
 
 # What finds something and is in no row above, and why.
@@ -288,12 +299,12 @@ TRANSFER: dict[str, tuple[Callable[..., Any], str]] = {
         (empty, "reuse: as it should be", ("analysis.repeat",)),
         (nothing, "ring by hand: as it should be", (
             "roles.order.Order.release", "roles.order.Order.acquire", "roles.order.Order.learn",
-            "roles.phases.Slot.completed", "roles.statements.Statements.copy", "roles.statements.Statements.multiply",
-            "roles.statements.Statements.mma_wait", "roles.statements.Statements.arrive",
+            "roles.phases.Slot.completed", "roles.copies.Copies.copy", "roles.statements.Statements.multiply",
+            "roles.statements.Statements.mma_wait", "roles.arrivals.Arrivals.arrive",
         )),
         (nothing, "out by TMA: as it should be", (
-            "roles.order.Order.meet", "roles.order.Order.fence", "roles.statements.Statements.commit",
-            "roles.statements.Statements.wait", "roles.statements.Statements.store",
+            "roles.order.Order.meet", "roles.order.Order.fence", "roles.copies.Copies.commit",
+            "roles.copies.Copies.wait", "roles.statements.Statements.store",
         )),
     )
     for rule in rules

@@ -201,6 +201,8 @@ class Replayer:
         split = next((v for v in kinds if isinstance(v, Split)), None)
         if split is None:
             return (block,)
+        if not any(isinstance(v, Block) for v in kinds):
+            return None  # shares of all tiles: several blocks may work on one
         try:
             parts = range(program.expr(split.parts)(program.sizes))
         except KeyError:

@@ -67,6 +67,7 @@ from argus.dsl.tags.numbers import computed
 from argus.dsl.tags.obligations import Registry
 from argus.dsl.tags.register import register, written_view
 from argus.dsl.tags.registers import in_registers, lost_like
+from argus.dsl.tags.shares import by_tile
 from argus.dsl.tags.state import State
 from argus.dsl.tags.sums import assert_complete
 from argus.dsl.tags.tiles import Tiles
@@ -96,6 +97,7 @@ class Analysis:
 
 def analyse(kernel: Kernel, types: Types, oracle: Oracle) -> Analysis:
     """Interpret a kernel in core form abstractly; goals are left for the solver."""
+    kernel = by_tile(kernel, types.sizes, oracle)
     walker = _walker(kernel)(kernel, types, oracle)
     walker.run()
     cx = walker.cx

@@ -22,8 +22,8 @@ from argus.dsl.tags.boxes import joined
 from argus.dsl.tags.context import Context
 from argus.dsl.tags.obligations import POINTS, Box, Finding, Goal, Holds, Obligation, WritesOnce
 from argus.dsl.tags.parts import chosen_by_part
-from argus.dsl.tags.rounds import mentions_round, without_rounds
-from argus.dsl.tags.state import State, Write, substitute_write
+from argus.dsl.tags.rounds import ROUND, mentions_round, without_rounds
+from argus.dsl.tags.state import State, Write, substitute_write, write_symbols
 
 Blocks = Sequence[tuple[str, Affine]]
 
@@ -44,11 +44,27 @@ def coverage(cx: Context, blocks: Blocks, finals: Sequence[State], tiles: Sequen
         reasons = [s.lost for s in finals if s.lost] or ([] if finals else ["no path reaches the end of the kernel"])
         if outside:
             reasons.append("a store outside the loop over tiles runs once for each persistent block")
+        reasons += _unlike(cx, ensures, tiles)
         for reason in reasons:
             obligation.block(reason)
         if not reasons:
             for ends in tiles or (finals,):
                 _cover(cx, blocks, ends, ensures, obligation)
+
+
+def _unlike(cx: Context, ensures: Ensures, tiles: Sequence[Sequence[State]]) -> list[str]:
+    """Why the shares of a tile cannot be counted together: each must add to the same elements, whatever its bounds."""
+    part = cx.part
+    if part is None or not part.of_tile:
+        return []
+    writes = [[w for w in s.done + s.open if w.tensor == ensures.tensor] for ends in tiles for s in ends]
+    if not ensures.over or not all(w.adds for way in writes for w in way):
+        return [f"shares of a tile write {ensures.tensor}, and only what they add is counted together"]
+    ways = [[replace(w, box=_under(w.box, ())) for w in way] for way in writes]
+    symbols = frozenset[str]().union(*(write_symbols(w) for way in ways for w in way))
+    if any(s in (part.begin, part.end) or ROUND in s for s in symbols) or any(way != ways[0] for way in ways):
+        return [f"where a share adds to {ensures.tensor} depends on what it holds of the tile"]
+    return []
 
 
 def _cover(cx: Context, blocks: Blocks, ends: Sequence[State], ensures: Ensures, obligation: Obligation) -> None:

@@ -26,6 +26,9 @@ from argus.dsl.layout.affine import (
 
 MOST_PARTS = 16  # written out for witnesses
 
+# Mark the bounds of what a share of many tiles holds of one of them; they differ from tile to tile.
+BEGIN, END = ".begin", ".end"
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -35,6 +38,11 @@ class Part:
     end: str
     whole: Affine
     parts: Affine
+
+    @property
+    def of_tile(self) -> bool:
+        """Each tile is parted in its own way."""
+        return self.begin.endswith(BEGIN)
 
     @property
     def ranges(self) -> tuple[Formula, ...]:

@@ -23,7 +23,8 @@ from argus.dsl.layout import Const, Op, names
 from argus.dsl.layout.affine import Affine, Formula, affine, disjunction, floordiv, formula_symbols, ge, ne, var
 from argus.dsl.tags.context import Context, block_all
 from argus.dsl.tags.induction import Live, Run, scoped
-from argus.dsl.tags.rounds import mentions_round, without_rounds
+from argus.dsl.tags.parts import BEGIN, END
+from argus.dsl.tags.rounds import ROUND, without_rounds
 from argus.dsl.tags.stale import forget_values
 from argus.dsl.tags.state import State, same_fragment, substitute_state
 
@@ -122,7 +123,7 @@ class Tiles:
         cx, targets = self.cx, self.stmt.targets
         before = frozenset(name + PREVIOUS for name in targets)
         out = end.fork()
-        forget_values(out, cx.store, lambda s: s in before or "@" in s, "left over from an earlier tile")
+        forget_values(out, cx.store, lambda s: s in before or _of_run(s), "left over from an earlier tile")
         out = substitute_state(out, {name: var(name + PREVIOUS) for name in targets}, cx.store)
         out.facts, out.fixed, out.least = self.entry.facts, dict(self.entry.fixed), dict(self.entry.least)
         out.known, out.done, out.open = dict(self.entry.known), self.entry.done, self.entry.open
@@ -141,7 +142,9 @@ class Tiles:
         """What the tile just done implies about sizes."""
         indices = {*self.stmt.targets, *(name + PREVIOUS for name in self.stmt.targets)}
         known = (f for f in without_rounds(end.hypotheses())[0] if f not in self.entry.facts)
-        return tuple(f for f in known if formula_symbols(f).isdisjoint(indices) and not mentions_round(f))
+        return tuple(
+            f for f in known if formula_symbols(f).isdisjoint(indices) and not any(map(_of_run, formula_symbols(f)))
+        )
 
     def _advanced(self, counter: _Counter, residue: int, end: State) -> tuple[int, ...]:
         step = end.reduce(counter.step)
@@ -163,6 +166,11 @@ class Tiles:
         state = self.entry.fork()
         state.lost = text
         return state
+
+
+def _of_run(symbol: str) -> bool:
+    """Whether a symbol stands for something else in each tile: the round of a loop, the bounds of a share."""
+    return ROUND in symbol or symbol.endswith((BEGIN, END))
 
 
 def _counters(body: tuple[Stmt, ...], ordinal: str) -> tuple[int, tuple[_Counter, ...]]:

@@ -63,6 +63,19 @@ SLIPS: dict[str, Slip] = {
     "every part adds all": (
         "split_rows", (("range(begin, end)", "range(cdiv(M, 64))"), ("store(", "atomic_add(")), "coverage", "atomic_",
     ),
+    # ------------------------------------------------------------------------------- shares of all tiles
+    "every share begins with a tile": ("stream_k", (("max(begin - t * kts, 0)", "0"),), "completeness", "atomic_add("),
+    "every share ends with a tile": ("stream_k", (("min(end - t * kts, kts)", "kts"),), "completeness", "atomic_add("),
+    "shares without their last step": (
+        "stream_k", (("min(end - t * kts, kts)", "min(end - t * kts, kts) - 1"),), "completeness", "atomic_add(",
+    ),
+    "tiles numbered by columns and read by rows": (
+        "stream_k",
+        (("t // cdiv(N, 32), t % cdiv(N, 32)", "t % cdiv(N, 32), t // cdiv(N, 32)"),), "coverage", "atomic_add(",
+    ),
+    "the tile before is still read": (
+        "stream_k", (("            barrier()\n        atomic", "        atomic"),), "race", "store(As",
+    ),
     # ------------------------------------------------------------------------------- gathers and experts
     "the tokens of another block": ("moe_up", (("slot.tile(64)[bs]", "slot.tile(64)[bs + 1]"),), "epilogue", "store("),
     "rows beyond the index": (
@@ -155,6 +168,38 @@ def test_a_slip_is_refuted(name: str) -> None:
     found = [(o.kind, text.splitlines()[o.line - 1]) for o in report.obligations if o.verdict == "refuted"]
     assert any(k == kind and line in where for k, where in found), report.render(text)
     assert not [o.reason for o in report.obligations if (o.reason or "").startswith("internal")]
+
+
+# Wrong, and not for the reason that one share shows: what all shares of a tile do together.
+ADD = "        atomic_add(C.tile(32, 32)[bm, bn], acc)"
+LOOP_OVER_TILES = "range(begin // kts, cdiv(end, kts))"
+SHARES: dict[str, tuple[str, str]] = {
+    "only the first share of a tile adds": (ADD, f"        if max(begin - t * kts, 0) == 0:\n    {ADD}"),
+    "only the first share of all adds": (ADD, f"        if begin == 0:\n    {ADD}"),
+    "shares are stored": ("atomic_add(", "store("),
+    "where a share adds depends on its length": (ADD, ADD.replace("[bm, ", "[bm + max(begin - t * kts, 0), ")),
+    "the last tile of a share is left out": (LOOP_OVER_TILES, "range(begin // kts, end // kts)"),
+    "a step of all is left out": ("* kts, 3)", "* kts - 1, 3)"),
+    "tiles in another order than their number": ("t // cdiv(N, 32), t %", "t // cdiv(M, 32), t %"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_what_shares_do_together_is_not_proved(name: str) -> None:
+    text = edited("stream_k", (SHARES[name],))
+    assert not check(text, fixes=False).ok
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("shares are stored", "only what they add is counted together"),
+        ("where a share adds depends on its length", "depends on what it holds of the tile"),
+    ],
+)
+def test_shares_that_differ_are_not_counted_together(name: str, reason: str) -> None:
+    report = check(edited("stream_k", (SHARES[name],)), fixes=False)
+    assert any(reason in (o.reason or "") for o in report.obligations if o.kind == "coverage")
 
 
 # -------------------------------------------------------------------------------------------- the library

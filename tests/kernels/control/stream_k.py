@@ -1,0 +1,20 @@
+@kernel(target="gfx942", waves=2)
+def stream_k(A: bf16[m:M, k:K], B: bf16[n:N, k:K], C: f32[m:M, n:N]):
+    where(K % 8 == 0)
+    ensures(C[m, n], over(k, K), uses=(A, B))
+    kts = cdiv(K, 16)
+    begin, end = split(cdiv(M, 32) * cdiv(N, 32) * kts, 3)
+    As = shared(bf16, 32, 16)
+    Bs = shared(bf16, 32, 16)
+    for t in range(begin // kts, cdiv(end, kts)):
+        bm, bn = t // cdiv(N, 32), t % cdiv(N, 32)
+        acc = mma_acc("16x16x16", 32, 32, grid=(2, 1))
+        for kt in range(max(begin - t * kts, 0), min(end - t * kts, kts)):
+            store(As, load(A.tile(32, 16)[bm, kt]))
+            store(Bs, load(B.tile(32, 16)[bn, kt]))
+            barrier()
+            a, b = As.operand("a", acc, 0), Bs.operand("b", acc, 0)
+            assert_match(a.k, b.k)
+            acc += mma(a, b)
+            barrier()
+        atomic_add(C.tile(32, 32)[bm, bn], acc)

@@ -182,6 +182,7 @@ def _partials(s: TiledSchedule) -> Text:
 
 
 def _stream(s: TiledSchedule) -> Text:
+    # The checker knows shares by just these bounds of the loops (docs/decisions/0018).
     assert isinstance(s, StreamSchedule)
     bm, bn, bk = s.tile
     loop = _loop(s, "A", "B", start="max(begin - t * kts, 0)", stop="min(end - t * kts, kts)")

@@ -142,9 +142,13 @@ class Tiles:
         """What the tile just done implies about sizes."""
         indices = {*self.stmt.targets, *(name + PREVIOUS for name in self.stmt.targets)}
         known = (f for f in without_rounds(end.hypotheses())[0] if f not in self.entry.facts)
-        return tuple(
+        part = self.cx.part
+        # A share that goes on to another tile: there are many tiles for each of the shares.
+        several = (ge(self.counts[-1] - part.parts * 2),) if part is not None and part.of_tile else ()
+        found = tuple(
             f for f in known if formula_symbols(f).isdisjoint(indices) and not any(map(_of_run, formula_symbols(f)))
         )
+        return (*several, *found)
 
     def _advanced(self, counter: _Counter, residue: int, end: State) -> tuple[int, ...]:
         step = end.reduce(counter.step)

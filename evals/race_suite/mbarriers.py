@@ -111,7 +111,15 @@ def f(A: f32[m:M, n:N], B: f32[m:M, n:N]):
     same,
 )
 
+COPIED = (
+    "    store(As, load(A.tile(64, 64)[0, 0]))\n    store(Bs, load(B.tile(64, 64)[0, 0]))\n",
+    '    copy_async(As, A.tile(64, 64)[0, 0], via="cp")\n    copy_async(Bs, B.tile(64, 64)[0, 0], via="cp")\n'
+    "    commit()\n    wait(0)\n",
+)
+
 CASES: tuple[Case, ...] = (
+    STAGED.right("copied by cp.async", PROXY, COPIED),
+    STAGED.wrong("copied by cp.async, no fence", PROXY, "proxy", COPIED, ('    fence("async")\n', "")),
     ONE.right("as it should be", BYTES),
     ONE.wrong("half of the bytes", BYTES, "wait,deadlock,race", ("bytes=16384", "bytes=8192")),
     ONE.wrong("bytes that never come", BYTES, "deadlock", ("bytes=16384", "bytes=32768")),

@@ -42,7 +42,9 @@ class AsyncRules:
         self.accumulators = accumulators_of(kernel)
         copies = [n for n in nodes if isinstance(n, CopyAsync)]
         self.copied = frozenset(root(n.dst) for n in copies) | frozenset(root(n.src) for n in copies)
+        # What lanes write, by stores or by cp.async, the async proxy sees only after a fence.
         self.stored = frozenset(root(n.view) for n in nodes if isinstance(n, Store))
+        self.stored |= frozenset(root(n.dst) for n in nodes if isinstance(n, CopyAsync) and n.via == "cp")
 
     def statement(self, n: int, node: Node) -> None:
         """What must hold where statement number `n` executes."""

@@ -12,6 +12,7 @@ from argus.dsl.kernels import HopperGemmSchedule, hopper_gemm, make_problem, tas
 from argus.dsl.kernels.catalogue import subjects
 from argus.evals.hopper_bugs import as_expected
 from argus.evals.planted_hopper import BUGS, TURN_BUGS, HopperBug, sources
+from argus.evals.race_suite import CASES
 
 SCHEDULES = {
     "128x128, 4 stages": HopperGemmSchedule(tile=(128, 128, 64), stages=4),
@@ -98,6 +99,13 @@ def test_arrivals_without_a_wait_are_refuted() -> None:
     report = check(text, fixes=False)
     found = [o.counterexample for o in report.obligations if o.verdict == "refuted"]
     assert any(c is not None and c.fix_class == "phase aliasing" and c.consumer.line == 18 for c in found)
+
+
+def test_a_slot_that_a_barrier_does_not_have_is_refuted() -> None:
+    text = next(c.text for c in CASES if c.name == "one tile by TMA: as it should be")
+    assert check(text).ok
+    report = check(text.replace("await_phase(full, 0)", "await_phase(full[1], 0)"), fixes=False)
+    assert "refuted" in {o.verdict for o in report.obligations}
 
 
 MEETING = "            if g == {}:\n                barrier(waves=8)\n"

@@ -107,11 +107,11 @@ class Locator:
         """The place of a barrier's slot."""
         family = self.families.of(name)
         assert family is not None
-        if family.stages == 1:
-            return 0
         fill = counted(slot, family.stages)
         if fill is None:
             raise Outside(f"a slot of {name} that counts no fills")
+        if family.stages == 1:
+            return 0
         return self._distance(state, family.name, name, fill) % family.stages
 
     def completion(self, state: State, name: str, slot: Expr, completion: Expr) -> tuple[int, int, Affine]:

@@ -187,11 +187,16 @@ def sizes(s: Conv2dSchedule) -> tuple[Sizes, ...]:
 
 
 def make_inputs(s: Conv2dSchedule, given: Sizes, rng: np.random.Generator) -> dict[str, Any]:
-    """A convolution whose padding keeps the size, pixels in order; where M is smaller, the first M."""
+    """A convolution whose padding keeps the size, pixels in order; where M is smaller, the first M.
+
+    The last four pixels read beside the image, as any of them may.
+    """
     n, h, w, m = given["N"], given["H"], given["W"], given["M"]
     image, row, column = np.meshgrid(np.arange(n) * h * w, np.arange(h), np.arange(w), indexing="ij")
     tables = (image, row - s.taps[0] // 2, column - s.taps[1] // 2)
     image, row, column = (np.resize(table.reshape(-1), m) for table in tables)
+    row[-2:] += (-h - s.taps[0], h + s.taps[0])
+    column[-4:-2] += (-w - s.taps[1], w + s.taps[1])
     return {
         "X": rng.standard_normal((n * h * w, given["C"])),
         "F": rng.standard_normal((*s.taps, given["O"], given["C"])),

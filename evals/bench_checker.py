@@ -151,6 +151,7 @@ def _timed(case: _Case, limit_ms: float, repetitions: int) -> Figure:
 
 
 def _refuted(repetitions: int) -> Figure:
+    """Text to verdicts and witnesses; edits that would mend the kernel are looked for after those."""
     texts = {name.removeprefix("gemm/"): s.text for s in subjects() if (name := s.name).startswith("gemm/")}
     slips = [_Case(_slipped(texts[origin], old, new), old) for origin, old, new in SLIPS]
     seconds: dict[_Case, list[float]] = {slip: [] for slip in slips}
@@ -158,7 +159,7 @@ def _refuted(repetitions: int) -> Figure:
         for slip in slips:
             text = slip.renamed(i)
             start = time.process_time()
-            report = check(text)
+            report = check(text, fixes=False)
             if i:  # the first does not count
                 seconds[slip].append(time.process_time() - start)
             assert report.count("refuted"), f"{slip.name!r} is not refuted:\n{report.render(text)}"
@@ -168,7 +169,7 @@ def _refuted(repetitions: int) -> Figure:
     return Figure(
         name=f"check {len(slips)} wrong GEMMs, the median", value=value, limit=REFUTED_MS, unit="ms",
         repetitions=repetitions * len(slips),
-        profile=() if value <= REFUTED_MS else _profile(slowest.renamed(repetitions + 1)),
+        profile=() if value <= REFUTED_MS else _profile(slowest.renamed(repetitions + 1), fixes=False),
     )  # fmt: skip
 
 
@@ -195,11 +196,11 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
 
 
-def _profile(text: str, entries: int = 10) -> tuple[str, ...]:
+def _profile(text: str, entries: int = 10, *, fixes: bool = True) -> tuple[str, ...]:
     """Functions by the time spent in them alone, of one check."""
     profiler = cProfile.Profile()
     profiler.enable()
-    check(text)
+    check(text, fixes=fixes)
     profiler.disable()
     stats = pstats.Stats(profiler).get_stats_profile()
     total = stats.total_tt

@@ -127,7 +127,15 @@ def _settled(
     verdicts = [(key, o, _verdict(o, door, replayer, order)) for key, o in keyed(analysis.registry.all)]
     if replayer is not None and core.target == "sm_90a" and not any(isinstance(v, Refuted) for _, _, v in verdicts):
         verdicts = _searched(core, replayer, verdicts)
-    return verdicts
+    stuck = next((o for _, o, v in verdicts if isinstance(v, Refuted) and o.kind == "deadlock"), None)
+    return verdicts if stuck is None else [(k, o, _behind(stuck, v)) for k, o, v in verdicts]
+
+
+def _behind(stuck: Obligation, verdict: Verdict) -> Verdict:
+    """Executions that end in a deadlock show nothing of what would have come after it."""
+    if isinstance(verdict, Unknown) and verdict.reason.startswith("internal"):
+        return Unknown(verdict.tier, f"depends on {stuck.place}")
+    return verdict
 
 
 def _searched(

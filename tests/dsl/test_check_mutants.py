@@ -454,7 +454,7 @@ MISTAKES = (
         "coverage",
         "store(C",
         None,
-        "store each tile once",
+        "deleted: store(C",
     ),
 )
 # A few that run in every quick test: one of each kind.

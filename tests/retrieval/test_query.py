@@ -143,5 +143,6 @@ def test_minilm_finds_the_swizzle(tmp_path: Path) -> None:
         assert result.note == ""
         assert result.hits[0].id == "xor-swizzle"
     # The card speaks of latency and stages, the question of neither.
-    paraphrase = search("hide how long main memory takes to answer", CARDS, mode="vector", store=tmp_path / "kb", top=8)
+    question, filters = "hide how long main memory takes to answer", Filters(target="gfx942")
+    paraphrase = search(question, CARDS, mode="vector", store=tmp_path / "kb", top=8, filters=filters)
     assert "double-buffer-pipelining" in ids(paraphrase.hits)

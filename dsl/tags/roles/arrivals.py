@@ -71,6 +71,7 @@ class Arrivals:
         finding = Finding(
             "the arrival may come before the phase before has ended, and count for that one", site.span, cx.loops(),
             fix_class="phase aliasing", fix=f"let line {site.span.line} come after a wait that the phase before ends",
+            sure=False,  # only waves that run far enough ahead show it
         )  # fmt: skip
         cx.must(cx.registry.get("deadlock", site.number), state, ge(-before - 1), "structure", lambda: finding)
 
@@ -84,6 +85,7 @@ class Arrivals:
         finding = Finding(
             text, span, cx.loops(), producer=arrival.span, fix_class="phase aliasing",
             fix=f"wait only in waves that line {arrival.span.line} comes after: those that arrive, or one of elect()",
+            sure=False,
         )  # fmt: skip
         cx.must(obligation, state, ge(-absolute - 1), "structure", lambda: finding)
 

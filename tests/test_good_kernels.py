@@ -152,6 +152,7 @@ def _printed_by_the_family(kernel: ir.Kernel) -> bool:
     return _bare(kernel) in {_bare(parse(text)) for text in texts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", BY_HAND.values(), ids=BY_HAND)
 def test_no_family_prints_it(kernel: Subject) -> None:
     assert not _printed_by_the_family(parse(kernel.text))

@@ -78,6 +78,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert "cannot write" in json.loads(answer.stdout)["error"]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "code", "where"),
     [
@@ -103,6 +104,7 @@ def test_a_text_that_is_no_kernel(edit: tuple[str, str], code: str, where: str, 
     assert "Traceback" not in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_changed_contract_is_refuted(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(GOOD.read_text("utf-8").replace("over(k, K)", "over(k, 8)"), "utf-8")
     answer = argus("check", "kernel.py", "--task", "gemm", "--format", "json", cwd=tmp_path)
@@ -112,6 +114,7 @@ def test_a_changed_contract_is_refuted(tmp_path: Path) -> None:
     assert "contract" in {o["kind"] for o in report["obligations"] if o["verdict"] == "refuted"}
 
 
+@pytest.mark.slow
 def test_long_lines_are_shown_around_their_caret(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(GOOD.read_text("utf-8").replace("cdiv(K, 32)", "(" * 10_000 + "K"), "utf-8")
     answer = argus("check", "kernel.py", cwd=tmp_path)

@@ -73,6 +73,7 @@ def test_reference_kernels_are_proved(name: str) -> None:
     assert not report.widened
 
 
+@pytest.mark.slow
 def test_the_last_tile_may_be_peeled_off_a_pipeline() -> None:
     assert check(PEELED).ok
     # One stage for all trip counts is right for even ones only.
@@ -175,6 +176,7 @@ def test_written_assertions_are_decided() -> None:
     assert verdicts(check(differ))["written"] == ["refuted"]
 
 
+@pytest.mark.slow
 def test_padding_must_stay_zero_where_it_is_summed() -> None:
     def with_both(change: str) -> CheckReport:
         text = SINGLE.replace(

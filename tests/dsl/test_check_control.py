@@ -151,6 +151,7 @@ def edited(kernel: str, edits: tuple[tuple[str, str], ...]) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_kernel_is_proved(name: str) -> None:
     report = check(KERNELS[name])
@@ -184,6 +185,7 @@ SHARES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHARES)
 def test_what_shares_do_together_is_not_proved(name: str) -> None:
     text = edited("stream_k", (SHARES[name],))

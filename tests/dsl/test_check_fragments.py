@@ -22,6 +22,7 @@ def explained(report: CheckReport) -> str:
                      for o in report.obligations if o.verdict != "proved")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_obligation_is_proved(name: str) -> None:
     report = check(KERNELS[name])
@@ -30,6 +31,7 @@ def test_every_obligation_is_proved(name: str) -> None:
     assert not report.assumed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slip", "name"), [pytest.param(s, n, marks=() if n in QUICK else pytest.mark.slow) for s, (n, *_) in SLIPS.items()]
 )

@@ -57,6 +57,7 @@ def text(schedule: HopperGemmSchedule) -> str:
     return hopper_gemm.text(schedule, make_problem(task_named("gemm"), dtype="bf16", target="sm_90a"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else []) for n in SCHEDULES])
 def test_the_family_is_proved(name: str) -> None:
     report = check(text(SCHEDULES[name]))
@@ -82,6 +83,7 @@ def test_barriers_written_out_are_proved() -> None:
 # --------------------------------------------------------------------------------------------------- bugs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bug", [pytest.param(b, id=b.name, marks=[] if b.name in QUICK else pytest.mark.slow) for b in (*BUGS, *TURN_BUGS)]
 )

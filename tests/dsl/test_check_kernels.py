@@ -121,6 +121,7 @@ def test_a_slip_is_refuted(text: str, slip: tuple[str, str, str]) -> None:
     assert not [o.reason for o in report.obligations if (o.reason or "").startswith("internal")]
 
 
+@pytest.mark.slow
 def test_nothing_is_added_to_sums_that_were_changed() -> None:
     clipped = check(PARTIAL_SUMS.replace("acc + odd", "relu(acc) + odd"))
     assert {o.kind for o in clipped.obligations if o.verdict == "unknown"} == {"completeness"}

@@ -100,6 +100,7 @@ def test_of_an_assertion_that_fails_anyhow_nothing_is_said() -> None:
     assert "not proved of the kernel itself" in found.render()
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_worth_of_the_kernel_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "two.py"
     file.write_text(TWO.replace("            assert_match(x.m, x.m)\n", "", 1), "utf-8")

@@ -48,6 +48,7 @@ def test_what_is_not_proved_is_no_right_kernel(tmp_path: Path) -> None:
         build(BUGS[0].text, None, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bytes of one copy announced", "more bytes announced than copied"])
 def test_numbers_of_bytes_that_lowering_refuses_are_printed(name: str) -> None:
     bug = named(name)

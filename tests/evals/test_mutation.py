@@ -74,6 +74,7 @@ def test_one_kernel_yields_no_more_than_ten_by_one_operator() -> None:
     assert Counter(m.operator for m in drawn.mutants).most_common(1)[0][1] == MOST == 10
 
 
+@pytest.mark.slow
 def test_two_edits_reach_further_than_one() -> None:
     once = {m.sha for m in draw(SMALL[:1], count=2000, seed=0).mutants}
     twice = draw(SMALL[:1], count=30, seed=0, edits=2)

@@ -40,12 +40,14 @@ def test_places_are_in_the_text(bug: HopperBug) -> None:
     assert all(any(part in line for line in bug.text.splitlines()) for part in (bug.consumer, bug.other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("origin", ["ring", "by hand", "in turn"])
 def test_sources_are_right(origin: str) -> None:
     text = next(t for name, t in (*sources().items(), ("in turn", in_turn())) if name == origin)
     assert wrong(core_of(text), reference, sizes_list=SIZES, policies=POLICIES[:2]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", ALL, ids=lambda bug: bug.name)
 def test_bugs_are_wrong(bug: HopperBug) -> None:
     assert wrong(core_of(bug.text), reference, sizes_list=SIZES, policies=POLICIES[:2]) is not None

@@ -58,6 +58,7 @@ async def test_lessons_that_help_are_promoted(run: Path) -> None:
     assert len(json.loads(kept["gate"])["pairs"]) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.0, 1.1])
 async def test_others_are_not(run: Path, factor: float) -> None:
     report = gated(run, factor)

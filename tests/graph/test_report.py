@@ -300,6 +300,7 @@ def test_a_run_without_a_valid_kernel(tmp_path: Path) -> None:
     assert [head[-11:] for head in page.heads[:2]] == ["1Verdict"[-11:], "y candidate"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["check.json", "tests.json", "attempt.json", "events.jsonl", "episodes.sqlite"])
 @pytest.mark.parametrize("damage", ["gone", "broken"])
 def test_a_missing_or_damaged_file_costs_its_part_alone(folder: Path, name: str, damage: str) -> None:

@@ -190,6 +190,7 @@ async def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
     assert len(rest.attempts) == 7
 
 
+@pytest.mark.slow
 async def test_a_provider_that_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ask, "PAUSE_SECONDS", 0.0)
 

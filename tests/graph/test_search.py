@@ -84,6 +84,7 @@ async def test_more_is_won_than_by_the_start_kernel_and_steps_build_on_each_othe
     assert all((x.reward or 0) > 0 for x in path)
 
 
+@pytest.mark.slow
 async def test_constant_rewards_change_the_choices() -> None:
     budget = Budget(rounds=3, candidates=15)
     honest = await search(seed=3, budget=budget)
@@ -93,6 +94,7 @@ async def test_constant_rewards_change_the_choices() -> None:
     assert steps(honest)[:6] == steps(flat)[:6]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removed", ["swizzle", "tiling", "agpr"])
 async def test_a_removed_card_is_never_applied(removed: str) -> None:
     attempts = await search(seed=2, without=(removed,), budget=Budget(rounds=2, candidates=8))

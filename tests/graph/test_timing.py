@@ -97,6 +97,7 @@ def gpu(bundle: Path, to: Path, **edit: Any) -> Path:  # noqa: ANN401
     return to
 
 
+@pytest.mark.slow
 async def test_a_round_parks_with_a_bundle_and_goes_on_with_its_times(tmp_path: Path) -> None:
     out = tmp_path / "run"
     found = await parked(out)

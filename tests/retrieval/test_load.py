@@ -136,6 +136,7 @@ def test_a_broken_source_table_is_told(tmp_path: Path, text: str) -> None:
         load_sources(tmp_path)
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_an_error_and_not_a_crash() -> None:
     deep: Any = "[" * 3000
     with pytest.raises(CardError, match="no YAML"):

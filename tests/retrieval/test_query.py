@@ -99,6 +99,7 @@ def test_without_the_extra_words_alone_answer_and_say_so(monkeypatch: pytest.Mon
         search(QUESTION, CARDS, mode="vector")
 
 
+@pytest.mark.slow
 def test_words_load_neither_torch_nor_a_store(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from argus.agents.attempt import Attempt
 from argus.agents.policy.arms import Catalogue, eligible, realise
 from argus.agents.policy.pairs import MARGIN, promising_pairs
@@ -51,6 +53,7 @@ def parent() -> Attempt:
     )
 
 
+@pytest.mark.slow
 def test_pairs_promise_more_than_their_members() -> None:
     arms = eligible(CATALOGUE, parent(), frozenset(), lambda _, some, n: list(some)[:n])
     pairs = promising_pairs(CATALOGUE, parent(), arms, frozenset())
@@ -62,6 +65,7 @@ def test_pairs_promise_more_than_their_members() -> None:
     assert [p.gain for p in pairs] == sorted((p.gain for p in pairs), reverse=True)
 
 
+@pytest.mark.slow
 def test_a_pair_s_gain_is_the_closed_form_s() -> None:
     arms = eligible(CATALOGUE, parent(), frozenset(), lambda _, some, n: list(some)[:n])
     pair = promising_pairs(CATALOGUE, parent(), arms, frozenset())[0]

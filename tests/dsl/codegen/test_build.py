@@ -109,6 +109,7 @@ def test_accumulators_stay_put_in_the_loop(compiled: Compiled) -> None:
     assert "v_accvgpr" not in loop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_gemm_uses_mfma_of_its_type(compiled: Compiled, dtype: str) -> None:
     artifact = compiled(f"gemm dtype={dtype}")

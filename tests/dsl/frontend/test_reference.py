@@ -88,6 +88,7 @@ def arguments(core: Kernel, sizes: dict[str, int]) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", EACH)
 def test_examples_are_kernels_that_run_without_a_fault(construct: Construct) -> None:
     core = to_core(parse(example(construct)))
@@ -109,6 +110,7 @@ def test_examples_use_what_they_explain(construct: Construct) -> None:
     assert (construct.target == "both") or f'target="{construct.target}"' in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", EACH)
 def test_examples_are_proved_where_the_checker_decides_them(construct: Construct) -> None:
     report = check(example(construct))

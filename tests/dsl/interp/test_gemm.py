@@ -95,6 +95,7 @@ def verdict(found: Wrong | None) -> str:
     return "value" if found.fault is None else found.fault.kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_planted_mistake_is_found(mistake: str, text: Text, core: Core, gemm: Reference) -> None:
     name, edits, kinds = MISTAKES[mistake]

@@ -65,6 +65,7 @@ def test_what_is_not_alike(old: str, new: str, message: str, core: Callable[[str
     assert message in found.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new"), [("W.tile(64)[bm]", "W.tile(64)[bn]"), ("[bm, bn], like", "[bn, bm], like")])
 def test_checker_never_proves_the_wrong_one(old: str, new: str) -> None:
     """Whether or not the checker follows the broadcast."""

@@ -325,6 +325,7 @@ def test_many_drawn_kernels_read_back(kernel: n.Kernel) -> None:
     reads_back(kernel)
 
 
+@pytest.mark.slow
 @QUICK
 @given(kernels())
 def test_drawn_kernel_with_generated_names_reads_back(kernel: n.Kernel) -> None:

@@ -32,6 +32,7 @@ def test_a_family_has_several_schedules(family: LibraryFamily) -> None:
     assert len({family.text(s) for s in family.examples.values()}) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: s.name)
 def test_well_formed(subject: Subject) -> None:
     kernel = parse(subject.text)
@@ -49,6 +50,7 @@ def test_short_enough_to_be_read_whole(subject: Subject) -> None:
     assert len(subject.text) < 1550
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", first_of_each_family(), ids=lambda s: s.family)
 def test_right_at_few_sizes(subject: Subject) -> None:
     core = to_core(parse(subject.text))

@@ -49,6 +49,7 @@ def right(core: Kernel, sizes: dict[str, int]) -> bool:
     return not found.faults and np.allclose(found.outputs["C"], a @ b.T, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schedule", "sizes"),
     [

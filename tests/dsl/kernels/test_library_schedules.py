@@ -43,6 +43,7 @@ def _others(old: object, hint: object) -> Iterator[object]:
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=lambda f: f.name)
 def test_what_a_family_accepts_is_well_formed(family: LibraryFamily) -> None:
     accepted = 0

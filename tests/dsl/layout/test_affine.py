@@ -69,6 +69,7 @@ def test_a_formula_has_the_truth_of_its_expression(e: Expr, env: dict[str, int])
     assert evaluate_formula(negation(f), env) != evaluate_formula(f, env)
 
 
+@pytest.mark.slow
 @given(expressions(), truths(), ENVS, st.integers(0, 5))
 def test_substitution_is_evaluation_with_another_value(e: Expr, f: Expr, env: dict[str, int], q: int) -> None:
     put = {"kt": var("q") * 3 + 1}

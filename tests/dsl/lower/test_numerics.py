@@ -71,6 +71,7 @@ def test_schedules_on_ragged_problems(name: str, sizes: dict[str, int]) -> None:
     assert_gemm(run(gemm_text(SCHEDULES[name]), sizes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two stages", "counted waits"])
 def test_f16(name: str) -> None:
     assert_gemm(run(gemm_text(SCHEDULES[name], "f16"), RAGGED))
@@ -84,6 +85,7 @@ def test_every_remainder_of_trips_by_stages(name: str, trips: int) -> None:
     assert_gemm(run(gemm_text(SCHEDULES[name]), {"M": 64, "N": 64, "K": max(8, depth * trips - 8)}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["rows", "columns", "xcd(8)", "xcd(3)", "group_m(1)", "group_m(3)", "group_m(64)"])
 @pytest.mark.parametrize("grid", [(1, 1), (3, 4), *(pytest.param(x, marks=pytest.mark.slow) for x in ((5, 7), (8, 8)))])
 def test_block_orders_cover_the_grid_once(order: str, grid: tuple[int, int]) -> None:
@@ -94,6 +96,7 @@ def test_block_orders_cover_the_grid_once(order: str, grid: tuple[int, int]) -> 
     assert_gemm(got)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(GOOD.glob("*.py")), ids=lambda p: p.stem)
 def test_hand_written_kernels(path: Path) -> None:
     text = path.read_text("utf-8")
@@ -126,6 +129,7 @@ def gemm(A: f16[m:M, k:K], B: f16[n:N, k:K], C: {out}[m:M, n:N]):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize(("out", "rounding"), [("bf16", 2**-8), ("f16", 2**-11)])
 def test_narrow_outputs_round_once(out: str, rounding: float, *, swap: bool) -> None:

@@ -38,6 +38,7 @@ def run(between: str) -> npt.NDArray[np.float32]:
     return c
 
 
+@pytest.mark.slow
 def test_a_barrier_makes_the_exchange_right() -> None:
     assert (run(BARRIER) == np.arange(127, -1, -1)).all()
 

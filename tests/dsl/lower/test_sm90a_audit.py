@@ -47,11 +47,13 @@ def test_the_printed_text_of_a_small_kernel_does_what_core_form_says() -> None:
     assert differences(core, made, SIZES, blocks=1) == []
 
 
+@pytest.mark.slow
 def test_the_printed_text_of_swapped_operands_does_what_core_form_says() -> None:
     core, made = lowered(SWAPPED)
     assert differences(core, made, SIZES, blocks=1) == []
 
 
+@pytest.mark.slow
 def test_accumulators_that_are_zeroed_first_do_what_core_form_says() -> None:
     """A loop that may run no time leaves zeros; where it runs, its first MMA adds to them."""
     text = hopper_gemm.text(SMALL, make_problem(task_named("gemm"), target="sm_90a"))
@@ -116,6 +118,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
 QUICK = {"descriptor stride", "byte count", "parity of a full stage", "epilogue swizzle", "barrier of both groups"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MISTAKES])
 def test_a_mistake_of_the_lowering_is_found(name: str) -> None:
     core, made = lowered(SMALL)
@@ -133,6 +136,7 @@ SWAPPED_MISTAKES: dict[str, tuple[Mistake, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [n if i == 0 else pytest.param(n, marks=pytest.mark.slow) for i, n in enumerate(SWAPPED_MISTAKES)]
 )
@@ -165,6 +169,7 @@ def at_pitch(name: str) -> tuple[Kernel, CudaKernel, dict[str, int]]:
     return core, made, sizes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WARPS)
 def test_what_lanes_do_each_for_itself_is_what_core_form_says(name: str) -> None:
     core, made, sizes = at_pitch(name)
@@ -192,6 +197,7 @@ WARP_MISTAKES: dict[str, tuple[str, Mistake, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WARP_MISTAKES)
 def test_a_mistake_of_what_lanes_do_is_found(name: str) -> None:
     kind, mistake, said = WARP_MISTAKES[name]

@@ -201,6 +201,7 @@ def test_verdicts_do_not_depend_on_fixes() -> None:
     assert not any(c.tried for c in plain.counterexamples)
 
 
+@pytest.mark.slow
 def test_two_slips_get_an_edit_each() -> None:
     text = SLIPS["barrier at a line"].text.replace("C.tile(64, 64)[bm, bn], acc", "C.tile(64, 64)[bm, bn].T, acc")
     tried = {c.kind: c.tried for c in check(text).counterexamples}

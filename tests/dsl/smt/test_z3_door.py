@@ -85,6 +85,7 @@ def test_a_spent_budget_is_no_answer() -> None:
     assert door.refuted(impossible(3))  # what was answered stays answered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [0, 200, 1_000, 2_000])
 def test_a_kernel_without_budget_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     text = (Path(__file__).parents[2] / "kernels" / "reference" / "gemm_single.py").read_text("utf-8")

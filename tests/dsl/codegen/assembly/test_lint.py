@@ -27,6 +27,7 @@ def test_compiled_kernels_are_clean(golden: Golden, name: str, in_flight: int) -
     assert lint(parse_kernel(golden(name)), in_flight=in_flight) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "in_flight"), CLEAN.items())
 def test_every_wait_that_the_compiler_placed_is_needed(golden: Golden, name: str, in_flight: int) -> None:
     """LLVM places the weakest waits that suffice: without one, or with one more outstanding, each is missed."""

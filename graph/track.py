@@ -152,11 +152,11 @@ def default_artifacts(runs: Path) -> Path | None:
 
 def _connect(uri: str) -> MlflowClient:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    # Its news about tables and migrations would stand among the run's progress.
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
     from mlflow import MlflowClient  # noqa: PLC0415 - takes a second
 
+    # News about tables and migrations would stand among the run's progress; importing it sets the levels anew.
+    logging.getLogger("mlflow").setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     return MlflowClient(tracking_uri=uri)
 
 

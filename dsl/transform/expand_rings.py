@@ -66,6 +66,9 @@ class ExpandRings:
         rings = {s.targets[0]: s.value for s in kernel.body if isinstance(s, Assign) and isinstance(s.value, Ring)}
         if not rings:
             return kernel
+        for ring in rings.values():
+            if ring.stages < 1:
+                raise kernel_error(Code.BAD_SIZE, ring.span, f"a ring of {ring.stages} stages", "1 stage or more")
         styles = ring_styles(kernel.body, rings)
         waits = group_waits(kernel.body, [name for name in rings if styles[name] == "groups"])
         expander = _Expander(kernel, rings, styles, waits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from inline_snapshot import snapshot
@@ -238,3 +239,11 @@ def test_a_wait_frees_no_stage_of_another_role() -> None:
     roles = [s for s in core(lines, HOPPER.replace("waves=4", "waves=12")).body if isinstance(s, n.Role)]
     freed = {role.name: {s.bar for s in walk_body(role.body) if isinstance(s, n.Arrive)} for role in roles[1:]}
     assert freed == {"r": {"r.empty"}, "s": {"s.empty"}}
+
+
+def test_rings_of_no_stages_are_refused() -> None:
+    kernel = parse(HEAD + "    " + RING.format(stages=1) + "\n" + "".join(f"    {line}\n" for line in fill("0")))
+    (ring,) = (s for s in kernel.body if isinstance(s, n.Assign) and isinstance(s.value, n.Ring))
+    empty = replace(ring, value=replace(ring.value, stages=0))
+    with pytest.raises(KernelError, match="a ring of 0 stages"):
+        to_core(replace(kernel, body=tuple(empty if s is ring else s for s in kernel.body)))

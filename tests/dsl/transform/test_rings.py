@@ -242,8 +242,11 @@ def test_a_wait_frees_no_stage_of_another_role() -> None:
 
 
 def test_rings_of_no_stages_are_refused() -> None:
-    kernel = parse(HEAD + "    " + RING.format(stages=1) + "\n" + "".join(f"    {line}\n" for line in fill("0")))
+    lines = [RING.format(stages=1), *fill("0"), *use()]
+    kernel = parse(HEAD + "".join(f"    {line}\n" for line in lines))
     (ring,) = (s for s in kernel.body if isinstance(s, n.Assign) and isinstance(s.value, n.Ring))
+    assert isinstance(ring.value, n.Ring)
     empty = replace(ring, value=replace(ring.value, stages=0))
+    to_core(kernel)
     with pytest.raises(KernelError, match="a ring of 0 stages"):
         to_core(replace(kernel, body=tuple(empty if s is ring else s for s in kernel.body)))

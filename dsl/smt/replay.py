@@ -330,7 +330,7 @@ class Replayer:
         for name, want in wanted.items():
             if name not in outcome.outputs:
                 continue
-            if outcome.outputs[name].shape != want.shape:  # the text computes another extent than it declares
+            if outcome.outputs[name].shape != want.shape:  # one name for axes of two extents: no reference
                 self.unjudged = True
                 continue
             got, compared = outcome.outputs[name], np.ones(want.shape, np.bool_)

@@ -8,6 +8,7 @@ import pytest
 
 from argus.dsl.check import check
 from argus.dsl.diagnostics import CheckReport, KernelError
+from argus.dsl.kernels.catalogue import subjects
 
 CONTROL = Path(__file__).parents[1] / "kernels" / "control"
 GEMM = (CONTROL / "persistent_gemm.py").read_text("utf-8")
@@ -76,3 +77,15 @@ def test_tensors_beyond_two_to_the_31_elements() -> None:
     huge = check(MOE.replace("K % 8 == 0", "K % 8 == 0, K >= 65536, T >= 65536", 1))
     assert not huge.ok
     assert "beyond 31 bits" in reasons(huge)
+
+
+def test_one_name_for_axes_of_two_extents_is_no_crash() -> None:
+    """The reference read from the text has another shape than the output then, and nothing is compared."""
+    text = next(s.text for s in subjects() if s.name == "moe_up/registers")
+    wrong = text.replace("Wg: f16[e:E, n:N, k:K]", "Wg: f16[e:E, n:N, s:K]").replace(
+        "Wg: bf16[e:E, n:N, k:K]", "Wg: bf16[e:E, n:N, s:K]"
+    )
+    assert wrong != text
+    report = check(wrong, fixes=False)
+    assert not report.ok
+    assert report.count("refuted")
